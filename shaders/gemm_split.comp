@@ -145,7 +145,7 @@ void main() {
     Block first_block = block_at(turn);
     Tap taps[TM];
     EACH_ROW {
-        taps[r] = tap_of(rows[r], first_block.ky, first_block.kx);
+        taps[r] = tap_of(rows[r], first_block.ky, first_block.kx, 0);
         taps[r].from += uint(first_block.k) / 4u;
     }
 #endif

@@ -56,7 +56,9 @@ layout(constant_id = 25) const int OUT_ROWS = 1;  // late: of the output
 #define ROW_LOADS (TILE_ROWS * DEPTH / SIZE)
 #define COLUMN_ITEMS (TILE_QUADS * DEPTH * COLUMN_STEPS)
 #define COLUMN_LOADS ((COLUMN_ITEMS + SIZE - 1) / SIZE)
-#define HAS_COLUMN(i) (COLUMN_ITEMS % SIZE == 0 || (i) * SIZE + local < COLUMN_ITEMS)
+// Where items are fewer than invocations the others load one again, for a place that nobody reads: no load waits for a
+// branch.
+#define HAS_COLUMN(i) (COLUMN_ITEMS < SIZE || COLUMN_ITEMS % SIZE == 0 || (i) * SIZE + local < COLUMN_ITEMS)
 
 #include "lib/gemm_tile_steps.glsl"
 #include "lib/gemm_taps.glsl"
@@ -168,10 +170,12 @@ void main() {
     // Neighbouring invocations load neighbouring blocks of a row.
     int own = local % DEPTH, own_block = (BLOCK_PART * DEPTH + own) * TOGETHER;
     int row_to = part * ROW_TILE + own * ROW_PITCH + local / DEPTH;
+    // The element of a tap at which an invocation's loads begin, where each step adds no more than its block.
+#define OWN_ELEMENT (BY_TAPS && HAS_QUADS ? own_block * 4 : 0)
 #define ROW_TO(i) (row_to + (i) * (SIZE / DEPTH))
 #define LOADED_ROW(i) row_at(batch, first + (i) * (SIZE / DEPTH) + local / DEPTH)
 #if MATRIX || FLAT
-#define TAP_OF_ROW(i, ky, kx) tap_of(tap_at(LOADED_ROW(i), ky, kx))
+#define TAP_OF_ROW(i, ky, kx) tap_of(tap_at(LOADED_ROW(i), ky, kx), OWN_ELEMENT)
 #else
     // Where loads are few, or taps change with every step, what is known of all taps is worth its registers.
 #if ROW_LOADS <= 2
@@ -183,13 +187,16 @@ void main() {
     if (KEEPS_TAPS) {
         [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) of_rows[i] = taps_of(LOADED_ROW(i));
     }
-#define TAP_OF_ROW(i, ky, kx) (KEEPS_TAPS ? tap_of(of_rows[i], ky, kx) : tap_of(tap_at(LOADED_ROW(i), ky, kx)))
+#define TAP_OF_ROW(i, ky, kx) \
+    (KEEPS_TAPS ? tap_of(of_rows[i], ky, kx, OWN_ELEMENT) : tap_of(tap_at(LOADED_ROW(i), ky, kx), OWN_ELEMENT))
 #endif
     Tap taps[ROW_LOADS];
     // Neighbouring invocations load neighbouring quads of B, or consecutive weights of a quad.
 #if MATRIX
-    int e = local / TILE_QUADS, q = local % TILE_QUADS;
-    int weights_to = part * COLUMN_TILE + e * COLUMN_PITCH + q, quad = min(first_quad + q, QUADS - 1);
+    int item = COLUMN_ITEMS < SIZE ? min(local, COLUMN_ITEMS - 1) : local;
+    int e = item / TILE_QUADS, q = item % TILE_QUADS;
+    int weights_to = part * COLUMN_TILE + e * COLUMN_PITCH + (item == local ? q : TILE_QUADS);
+    int quad = min(first_quad + q, QUADS - 1);
 #define WEIGHT_TO(i) (weights_to + (i) * (SIZE / TILE_QUADS) * COLUMN_PITCH)
 #define INNER(i) (e + (i) * (SIZE / TILE_QUADS))
     // Inner elements of an item, and where the first item of the first step lies.
@@ -199,7 +206,9 @@ void main() {
 #define STEP_WEIGHTS (DEPTH * COLUMN_STEPS)
 #define MOST_WEIGHTS (MOST_BLOCKS * COLUMN_STEPS / TOGETHER)
 #define TAP_WEIGHTS (K_BLOCKS * (COLUMN_STEPS / TOGETHER))
-    int e = local % STEP_WEIGHTS, q = local / STEP_WEIGHTS, weights_to = part * COLUMN_TILE + e * COLUMN_PITCH + q;
+    int e = local % STEP_WEIGHTS, q = local / STEP_WEIGHTS;
+    int weights_to = part * COLUMN_TILE + e * COLUMN_PITCH + (COLUMN_ITEMS < SIZE ? min(q, TILE_QUADS) : q);
+    if (COLUMN_ITEMS < SIZE) q = min(q, TILE_QUADS - 1);
 #define WEIGHT_TO(i) (weights_to + (i) * (SIZE / STEP_WEIGHTS))
 #define INNER(i) e
     // Where all quads are within, those of all loads lie as far apart.
@@ -234,10 +243,17 @@ void main() {
 #endif
     int row_from = part * ROW_TILE + FIRST_ROW, column_from = part * COLUMN_TILE + tx;
 #if X_FLOAT || DOT4
-    // An address that has been used before the loop stays in one register. Of others AMD's compiler keeps the summands,
-    // and adds and shifts them in each step.
-    row_tile[SHARED_STORE(0u, ROW_WORDS, row_from)] = ROW_BLOCK(0);
-    column_tile[SHARED_STORE(1u, COLUMN_WORDS, column_from)] = COLUMN_BLOCK(0);
+    // An address that has been used before the loop stays in one register, and so does a buffer's descriptor. Of other
+    // addresses AMD's compiler keeps the summands, and adds and shifts them in each step; it loads descriptors there.
+#if MATRIX
+#define FIRST_COLUMNS column_block(0, 0, 0, 0)
+#elif X_FLOAT
+#define FIRST_COLUMNS in1_load4q(0u)
+#else
+#define FIRST_COLUMNS weight_words(0u)
+#endif
+    row_tile[SHARED_STORE(0u, ROW_WORDS, row_from)] = ROW_BLOCK(row_word(Tap(true, 0u), 0));
+    column_tile[SHARED_STORE(1u, COLUMN_WORDS, column_from)] = FIRST_COLUMNS;
     barrier();
     if (HAS_COLUMN(0)) column_tile[SHARED_STORE(1u, COLUMN_WORDS, WEIGHT_TO(0))] = COLUMN_BLOCK(0);
 #endif
@@ -264,7 +280,7 @@ void main() {
             int begin = STEP_BEGIN(turn), had = BLOCKS_HAD(turn, begin);
             ROW_BLOCK row_blocks[ROW_LOADS];
             [[unroll]] for (int j = 0; j < TOGETHER; ++j) {
-                int block = begin + own_block + j, tap_block = block;
+                int block = begin + own_block + j, tap_block = BY_TAPS && HAS_QUADS ? begin + j : block;
                 bool inside = WITHIN(block);
                 if (!BY_TAPS) {
                     Block at = block_at(block);
@@ -299,7 +315,7 @@ void main() {
                 }
             }
 #if DOT4
-            if (CUTS && begin != turn) {
+            if (CUTS) {
                 [[unroll]] for (int i = 0; i < TOGETHER * ROW_LOADS; ++i) {
                     bool is_old = own * TOGETHER + i % TOGETHER < had;
                     if (CUTS_ROWS && is_old) row_blocks[i / TOGETHER][i % TOGETHER] = NO_ROW;
@@ -327,7 +343,7 @@ void main() {
             [[dont_unroll]]  // all loads at once, beside sums for both zero points, are more than few registers hold
 #endif
             for (int b = 0; b < DEPTH; ++b) {
-                if (BEGINS_EARLIER && (SPLIT > 1 || b + 1 < DEPTH) && b < had / TOGETHER) continue;
+                if (BEGINS_EARLIER && (SPLIT > 1 || b + 1 < DEPTH) && had >= (b + 1) * TOGETHER) continue;
                 // Constants come last, where they are part of a load.
 #define ROW(m) row_tile[SHARED_LOAD(0u, ROW_WORDS, row_from + (b * ROW_PITCH + ROW_STEP * (m)))]
 #define COLUMN_AT(c, n) (column_from + (((b) * COLUMN_STEPS + (c)) * COLUMN_PITCH + (n) * TX))

@@ -13,14 +13,14 @@ struct Taps {
 };
 
 // Of a tap: whether it is inside, and where it begins, in quads of elements where rows have whole ones; of one in the
-// padding, of the tensor.
+// padding, of the tensor. tap_of() takes with `first` how many elements after that.
 struct Tap {
     bool inside;
     uint from;
 };
 
-Tap tap_of(int at) {
-    uint from = uint(PADDED ? max(at, 0) : at);
+Tap tap_of(int at, int first) {
+    uint from = uint((PADDED ? max(at, 0) : at) + first);
     return Tap(!PADDED || at >= 0, HAS_QUADS ? from / 4u : from);
 }
 
@@ -80,9 +80,9 @@ int tap_at(Taps taps, int ky, int kx, int offset) {
     return is_inside(taps, ky, kx) ? taps.from + offset : -1;
 }
 
-Tap tap_of(Taps taps, int ky, int kx) {
-    if (!FEW_TAPS) return tap_of(tap_at(taps.row, ky, kx));
+Tap tap_of(Taps taps, int ky, int kx, int first) {
+    if (!FEW_TAPS) return tap_of(tap_at(taps.row, ky, kx), first);
     bool inside = is_inside(taps, ky, kx);
-    uint from = inside ? uint(taps.from + tap_offset(ky, kx)) : 0u;
+    uint from = uint((inside ? taps.from + tap_offset(ky, kx) : 0) + first);
     return Tap(inside, HAS_QUADS ? from / 4u : from);
 }

@@ -44,8 +44,7 @@ const bool CUTS = (ASKS ? 0 : LAST_BLOCKS % TOGETHER) > 0;
 #define WITHIN(block) (!ASKS || (block) < LOOP_BLOCKS)
 // The block with which a step begins, and how many of this group's, from the first one on, an earlier step has had.
 #define STEP_BEGIN(turn) (BEGINS_EARLIER ? min(turn, LOOP_BLOCKS - STEP) : (turn))
-#define BLOCKS_HAD(turn, begin) \
-    (BEGINS_EARLIER ? clamp((turn) - (begin) - BLOCK_PART * DEPTH * TOGETHER, 0, DEPTH * TOGETHER) : 0)
+#define BLOCKS_HAD(turn, begin) (BEGINS_EARLIER ? (turn) - (begin) - BLOCK_PART * DEPTH * TOGETHER : 0)
 // The steps of a workgroup, those of all taps counted through: taps, and of each the blocks.
 #if PARTS > 1
 #define TURNS ((LOOP_BLOCKS + STEP - 1) / STEP)
