@@ -170,8 +170,7 @@ void main() {
     // Neighbouring invocations load neighbouring blocks of a row.
     int own = local % DEPTH, own_block = (BLOCK_PART * DEPTH + own) * TOGETHER;
     int row_to = part * ROW_TILE + own * ROW_PITCH + local / DEPTH;
-    // The element of a tap at which an invocation's loads begin, where each step adds no more than its block.
-#define OWN_ELEMENT (BY_TAPS && HAS_QUADS ? own_block * 4 : 0)
+#define OWN_ELEMENT (own_block * 4 * OWN_IN_TAP)
 #define ROW_TO(i) (row_to + (i) * (SIZE / DEPTH))
 #define LOADED_ROW(i) row_at(batch, first + (i) * (SIZE / DEPTH) + local / DEPTH)
 #if MATRIX || FLAT
@@ -280,7 +279,7 @@ void main() {
             int begin = STEP_BEGIN(turn), had = BLOCKS_HAD(turn, begin);
             ROW_BLOCK row_blocks[ROW_LOADS];
             [[unroll]] for (int j = 0; j < TOGETHER; ++j) {
-                int block = begin + own_block + j, tap_block = BY_TAPS && HAS_QUADS ? begin + j : block;
+                int block = begin + own_block + j, tap_block = begin + j + own_block * (1 - OWN_IN_TAP);
                 bool inside = WITHIN(block);
                 if (!BY_TAPS) {
                     Block at = block_at(block);

@@ -23,6 +23,9 @@ const int MOST_LOOP_BLOCKS = BY_TAPS ? K_BLOCKS : MOST_BLOCKS;
 #endif
 #define LOOP_TAPS (BY_TAPS ? TAPS_Y * TAPS_X : 1)
 #define LOOP_BLOCKS (BY_TAPS ? K_BLOCKS : BLOCKS)
+// 1 where a step adds no more than its block, and a tap begins at an invocation's own one. A factor, as SwiftShader's
+// compiler takes all memory for a choice.
+const int OWN_IN_TAP = BY_TAPS ? (HAS_QUADS ? 1 : 0) : 0;
 // Where the blocks are no whole steps the last step begins earlier, and what it has again is left out of its products:
 // no load has to ask whether there is a block. Blocks that are less than a step are asked for.
 #if FLAT
@@ -42,7 +45,8 @@ const bool BEGINS_EARLIER = (ASKS ? 0 : LAST_BLOCKS) > 0;
 const bool CUTS = (ASKS ? 0 : LAST_BLOCKS % TOGETHER) > 0;
 #endif
 #define WITHIN(block) (!ASKS || (block) < LOOP_BLOCKS)
-// The block with which a step begins, and how many of this group's, from the first one on, an earlier step has had.
+// The block with which a step begins, and how many of this group's, from the first one on, an earlier step has had: less
+// than 0 is none, more than there are is all.
 #define STEP_BEGIN(turn) (BEGINS_EARLIER ? min(turn, LOOP_BLOCKS - STEP) : (turn))
 #define BLOCKS_HAD(turn, begin) (BEGINS_EARLIER ? (turn) - (begin) - BLOCK_PART * DEPTH * TOGETHER : 0)
 // The steps of a workgroup, those of all taps counted through: taps, and of each the blocks.
