@@ -45,8 +45,8 @@ const bool BEGINS_EARLIER = (ASKS ? 0 : LAST_BLOCKS) > 0;
 const bool CUTS = (ASKS ? 0 : LAST_BLOCKS % TOGETHER) > 0;
 #endif
 #define WITHIN(block) (!ASKS || (block) < LOOP_BLOCKS)
-// The block with which a step begins, and how many of this group's, from the first one on, an earlier step has had: less
-// than 0 is none, more than there are is all.
+// The block with which a step begins, and how many of this group's, from the first one on, an earlier step has had
+// (below 0: none; where there are fewer: all).
 #define STEP_BEGIN(turn) (BEGINS_EARLIER ? min(turn, LOOP_BLOCKS - STEP) : (turn))
 #define BLOCKS_HAD(turn, begin) (BEGINS_EARLIER ? (turn) - (begin) - BLOCK_PART * DEPTH * TOGETHER : 0)
 // The steps of a workgroup, those of all taps counted through: taps, and of each the blocks.
