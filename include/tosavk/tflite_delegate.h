@@ -3,10 +3,10 @@
  * page.
  *
  * Options, strings all: device (as of tosavk_device_open), rounding (tflite, double, single), precision (declared,
- * fp16), cache_dir, profile (a file that takes the counters as JSON; "-": stderr), verbose (1: what is left to the
- * runtime, and why, on stderr), min_nodes (partitions of fewer nodes are left; 0: those that are not worth it are),
- * max_partitions (the largest are taken; 0: all). A wrong option is told through report_error, and the interpreter that
- * the delegate is given to is refused.
+ * exact, fp16, fast), cache_dir, profile (a file that takes the counters as JSON; "-": stderr), verbose (1: what is
+ * left to the runtime, and why, on stderr), min_nodes (partitions of fewer nodes are left; 0: those that are not worth
+ * it are), max_partitions (the largest are taken; 0: all). A wrong option is told through report_error, and the
+ * interpreter that the delegate is given to is refused.
  */
 #ifndef TOSAVK_TFLITE_DELEGATE_H
 #define TOSAVK_TFLITE_DELEGATE_H

@@ -628,7 +628,7 @@ typedef struct tosavk_counters {
 /* What the work of a dispatch is made of: which of the device's limits it is to be held against. */
 typedef enum tosavk_arithmetic {
     TOSAVK_ARITHMETIC_FP32 = 0, /* also fp16, bf16 and fp8, which are computed in fp32 */
-    TOSAVK_ARITHMETIC_FP16 = 1, /* on devices that compute fp16 natively */
+    TOSAVK_ARITHMETIC_FP16 = 1, /* where its roundings are native, or in precision fast */
     TOSAVK_ARITHMETIC_INT32 = 2,
     TOSAVK_ARITHMETIC_INT8 = 3,        /* convolutions and matrix products of 8-bit numbers (and of 4-bit weights) */
     TOSAVK_ARITHMETIC_MATRIX_FP16 = 4, /* the same by cooperative matrices, of fp16 */
