@@ -83,6 +83,20 @@ layout(constant_id = 25) const int OUT_ROWS = 1;  // late: of the output
 #define TURN_UNIT ROW_UNIT(4u * ROW_BLOCKS)
 #define ROW_PART ROW_UNIT(uint(K))
 
+// Addresses step from turn to turn, and one of them counts the turns. COUNTS_BLOCKS: a counter tells them all, which
+// takes more instructions and fewer registers.
+#if COUNTS_BLOCKS
+#define ROW_NOW (ROW_BASE + TURN_UNIT * uint(b))
+#define WEIGHT_STEP(unit)
+#define WEIGHT_NOW uint w_at = FIRST_WEIGHT(b);
+#define BEGIN_AT
+#else
+#define ROW_NOW row_at
+#define WEIGHT_STEP(unit) w_at += (unit);
+#define WEIGHT_NOW
+#define BEGIN_AT uint w_at = FIRST_WEIGHT(FIRST_TURN(tap));
+#endif
+
 // The elements of block `block` of a tap, which begin at `at`, in quads where rows have whole ones.
 ROW_WORD row_word(uint at, int block) {
     if (K % 4 == 0) {
@@ -156,15 +170,19 @@ X4 column_at(uint at, int batch, int k, int quad) {
 #endif
 #define LOAD_WEIGHTS BLOCK_WEIGHTS(0u) STEP_WEIGHTS
 #else
-#define LOAD_WEIGHTS ivec4 w = weight_words(uint(weights + b));
+#define FIRST_WEIGHT(b) uint(weights + (b))
+#define LOAD_WEIGHTS WEIGHT_NOW ivec4 w = weight_words(w_at); WEIGHT_STEP(1u)
 #endif
 #elif X_FLOAT && CONVERTS != 2
 #define WEIGHT_ROW 1u
 #define FIRST_WEIGHT(b) (uint(weights + (b)) * 4u)
 #define WEIGHT(at, j) in1_load4q(at)
 #else
+#define FIRST_WEIGHT(b) uint(weights + (b))
 #define LOAD_WEIGHTS                                                                           \
-    ivec4 words = weight_words(uint(weights + b));                                             \
+    WEIGHT_NOW                                                                                 \
+    ivec4 words = weight_words(w_at);                                                          \
+    WEIGHT_STEP(1u)                                                                            \
     X4 w00 = X4(unpack_i8(words.x)) - column_zp, w01 = X4(unpack_i8(words.y)) - column_zp,     \
        w02 = X4(unpack_i8(words.z)) - column_zp, w03 = X4(unpack_i8(words.w)) - column_zp;
 #endif
@@ -180,34 +198,36 @@ X4 column_at(uint at, int batch, int k, int quad) {
 #define BEGIN_WEIGHTS                                           \
     uint w_at = uint(weights + ROW_BLOCKS * FIRST_TURN(tap));   \
     BEGIN_SECOND
-#else
-#define BEGIN_WEIGHTS
+#elif defined(FIRST_WEIGHT)
+#define BEGIN_WEIGHTS BEGIN_AT
 #ifdef WEIGHT
 #define LOAD_FOUR(w, at)                                                                                          \
     X4 w##0 = WEIGHT(at, 0), w##1 = WEIGHT(at + WEIGHT_ROW, 1), w##2 = WEIGHT(at + 2u * WEIGHT_ROW, 2),           \
        w##3 = WEIGHT(at + 3u * WEIGHT_ROW, 3);
 #if TN == 2
 #define LOAD_WEIGHTS                                            \
-    uint w_at = FIRST_WEIGHT(b), second_at = w_at + 4u * to_second;  \
+    WEIGHT_NOW                                                  \
+    uint second_at = w_at + 4u * to_second;                     \
     LOAD_FOUR(w0, w_at)                                         \
-    LOAD_FOUR(w1, second_at)
+    LOAD_FOUR(w1, second_at)                                    \
+    WEIGHT_STEP(4u * WEIGHT_ROW)
 #else
-#define LOAD_WEIGHTS             \
-    uint w_at = FIRST_WEIGHT(b); \
-    LOAD_FOUR(w0, w_at)
+#define LOAD_WEIGHTS WEIGHT_NOW LOAD_FOUR(w0, w_at) WEIGHT_STEP(4u * WEIGHT_ROW)
 #endif
 #endif
+#else
+#define BEGIN_WEIGHTS
 #endif
 #if STEPPED
 #define BEGIN_ROWS     \
     uint row_from[TM]; \
     EACH_ROW(BEGIN_ROW)
-#define BEGIN_ROW(r) row_from[r] = ROW_AT(r, FIRST_TURN(tap));
+#define BEGIN_ROW(r) row_from[r] = ROW_AT(r, row_at);
 #define TAKE_ROW(r) row_from[r]
 #define STEP_ROW(r) row_from[r] += TURN_UNIT;
 #else
 #define BEGIN_ROWS
-#define TAKE_ROW(r) ROW_AT(r, b)
+#define TAKE_ROW(r) ROW_AT(r, ROW_NOW)
 #define STEP_ROW(r)
 #endif
 #if DOT4 && TN == 2
@@ -271,12 +291,25 @@ void main() {
         int b = turn, left = min(FLUSH_BLOCKS, end_of_tap - turn);                              \
         [[dont_unroll]] do
 #define END_BLOCKS                                                                              \
-        while (++b, --left > 0);                                                                \
+        while (++b, row_at += TURN_UNIT, --left > 0);                                           \
         EACH_ROW(FLUSH)                                                                         \
     }
-#else
+#elif COUNTS_BLOCKS
 #define FOR_BLOCKS [[dont_unroll]] for (int b = FIRST_TURN(tap); b < end_of_tap; ++b)
 #define END_BLOCKS
+#else
+#if HAS_WORDS && TN == 2
+#define COUNTED w_at
+#define COUNT_UNIT uint(ROW_BLOCKS)
+#else
+#define COUNTED TAKE_ROW(0)
+#define COUNT_UNIT TURN_UNIT
+#endif
+#define FOR_BLOCKS                                                           \
+    int b = FIRST_TURN(tap);                                                 \
+    uint end_at = COUNTED + COUNT_UNIT * uint(end_of_tap - FIRST_TURN(tap)); \
+    if (b < end_of_tap) [[dont_unroll]] do
+#define END_BLOCKS while (++b, row_at += TURN_UNIT, COUNTED != end_at);
 #endif
 #if WIDE
     int pending = 0;
@@ -294,8 +327,8 @@ void main() {
 #if MATRIX || FLAT
         const bool all = true;
         uint start = uint(batch * ROWS + first) * ROW_PART;
-#define ROW_AT(r, b) \
-    (start + TURN_UNIT * uint(b) + (HAS_WHOLE_TILE ? uint(r) : uint(min(r, ROWS - 1))) * ROW_PART)
+#define ROW_BASE start
+#define ROW_AT(r, at) ((at) + (HAS_WHOLE_TILE ? uint(r) : uint(min(r, ROWS - 1))) * ROW_PART)
 #define IS_INSIDE(r) true
 #else
         int ky = int(uint(tap) / uint(TAPS_X)), kx = tap - ky * TAPS_X;
@@ -309,7 +342,8 @@ void main() {
         inside = LINE_INSIDE(row, ky) ? inside : 0u;
         bool all = inside == (1u << TM) - 1u;
         uint start = uint(ROW_START(at));  // may be negative where the first pixel is outside
-#define ROW_AT(r, b) (start + TURN_UNIT * uint(b) + uint((r) * LINE_STEP) * ROW_PART)
+#define ROW_BASE start
+#define ROW_AT(r, at) ((at) + uint((r) * LINE_STEP) * ROW_PART)
 #define IS_INSIDE(r) (((inside >> (r)) & 1u) != 0u)
 #else
         Row row = row_at(batch, first);
@@ -323,12 +357,14 @@ void main() {
         if (first + r + 1 < ROWS) row = next_row(batch, row);                    \
     }
         EACH_ROW(FIND)
-#define ROW_AT(r, b) (from[r] + TURN_UNIT * uint(b))
+#define ROW_BASE 0u
+#define ROW_AT(r, at) (from[r] + (at))
 #define IS_INSIDE(r) (from[r] != OUTSIDE)
 #endif
 #endif
         int weights = WEIGHTS_AT(tap);
         int end_of_tap = END_TURN(tap);
+        uint row_at = ROW_BASE + TURN_UNIT * uint(FIRST_TURN(tap));
         // Where no row of the tile is in the padding nothing asks.
         if (!PADDED || all) {
             BEGIN_WEIGHTS
@@ -373,6 +409,8 @@ void main() {
             }
             END_BLOCKS
         } else {
+#undef TAKE_ROW
+#define TAKE_ROW(r) ROW_NOW
             BEGIN_WEIGHTS
             FOR_BLOCKS {
 #if DOT4
@@ -383,7 +421,7 @@ void main() {
 #if ROW_BLOCKS == 4
 #define TAKE_INSIDE(r)                                               \
     words[r] = ivec4(PADDING_WORD);                                  \
-    if (IS_INSIDE(r)) words[r] = row_words(ROW_AT(r, b));
+    if (IS_INSIDE(r)) words[r] = row_words(ROW_AT(r, ROW_NOW));
                 ivec4 words[TM];
                 EACH_ROW(TAKE_INSIDE)
                 MULTIPLY_WORDS
@@ -392,7 +430,7 @@ void main() {
 #define MULTIPLY_INSIDE(r)                                           \
     {                                                                \
         ROW_WORD word = PADDING_WORD;                                \
-        if (IS_INSIDE(r)) word = row_word(ROW_AT(r, b), b);          \
+        if (IS_INSIDE(r)) word = row_word(ROW_AT(r, ROW_NOW), b);    \
         PRODUCTS(r, word)                                            \
         COUNT_WORD(r, word)                                          \
     }

@@ -255,6 +255,7 @@ void main() {
     column_tile[SHARED_STORE(1u, COLUMN_WORDS, column_from)] = FIRST_COLUMNS;
     barrier();
     if (HAS_COLUMN(0)) column_tile[SHARED_STORE(1u, COLUMN_WORDS, WEIGHT_TO(0))] = COLUMN_BLOCK(0);
+    if (!(LATE_PADDING && PADDED)) row_tile[SHARED_STORE(0u, ROW_WORDS, ROW_TO(0))] = ROW_BLOCK(0);
 #endif
     // All parts take as many turns, since they wait for each other.
     for (int tap = FIRST_TAP; tap < END_TAP; ++tap) {
@@ -271,6 +272,7 @@ void main() {
             [[unroll]] for (int i = 0; i < ROW_LOADS; ++i) {
                 row_tile[SHARED_STORE(0u, ROW_WORDS, ROW_TO(i))] = ROW_BLOCK(PADDING_ROW);
                 rows_to[i] = taps[i].inside ? ROW_TO(i) : part * ROW_TILE + own * ROW_PITCH + SPARE_ROW;
+                row_tile[SHARED_STORE(0u, ROW_WORDS, rows_to[i])] = ROW_BLOCK(PADDING_ROW);  // for its address alone
             }
         }
 #endif
@@ -342,7 +344,8 @@ void main() {
             [[dont_unroll]]  // all loads at once, beside sums for both zero points, are more than few registers hold
 #endif
             for (int b = 0; b < DEPTH; ++b) {
-                if (BEGINS_EARLIER && (SPLIT > 1 || b + 1 < DEPTH) && had >= (b + 1) * TOGETHER) continue;
+                // (Asked for more blocks than may be had: Intel's compiler spills where it sees several at once.)
+                if (BEGINS_EARLIER && (HAS_HAD_ALL || b + 1 < DEPTH) && had >= (b + 1) * TOGETHER) continue;
                 // Constants come last, where they are part of a load.
 #define ROW(m) row_tile[SHARED_LOAD(0u, ROW_WORDS, row_from + (b * ROW_PITCH + ROW_STEP * (m)))]
 #define COLUMN_AT(c, n) (column_from + (((b) * COLUMN_STEPS + (c)) * COLUMN_PITCH + (n) * TX))

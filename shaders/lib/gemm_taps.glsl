@@ -1,15 +1,16 @@
 // Which taps of a row (lib/gemm_operands.glsl) are inside of the input, found once for all of them: a bit for each row
 // of the kernel (VOLUME: of all its planes) and for each column. Where a tap lies is then a sum.
 #if MATRIX || FLAT
-const bool FEW_TAPS = true;
+const bool FEW_TAPS = true, IN_ONE_WORD = true;
 #else
-const bool FEW_TAPS = KD * KH / 32 + KW / 32 == 0;  // of each less than bits of a word
+const bool FEW_TAPS = MOST_TAPS_Y / 32 + MOST_TAPS_X / 32 == 0;  // of each less than bits of a word
+const bool IN_ONE_WORD = MOST_TAPS_Y + MOST_TAPS_X <= 32;        // columns behind rows
 #endif
 
 struct Taps {
     Row row;
-    int from;            // the element at which the first tap begins, be it inside or not
-    uint rows, columns;
+    int from;                       // the element at which the first tap begins, be it inside or not
+    uint outside, columns_outside;  // set: all of the kernel's row or column is in the padding
 };
 
 // Of a tap: whether it is inside, and where it begins, in quads of elements where rows have whole ones; of one in the
@@ -39,20 +40,24 @@ uint bits_inside(int at, int step, int count, int size) {
 
 Taps taps_of(Row row) {
 #if MATRIX || FLAT
-    return Taps(row, row.image * K, 1u, 1u);
+    return Taps(row, row.image * K, 0u, 0u);
 #elif TRANSPOSED
-    return Taps(row, ((row.image + row.y) * IW + row.x) * K, bits_between(row.y - IH + 1, row.y + 1, TAPS_Y),
-                bits_between(row.x - IW + 1, row.x + 1, TAPS_X));
+    uint rows = bits_between(row.y - IH + 1, row.y + 1, TAPS_Y),
+         columns = bits_between(row.x - IW + 1, row.x + 1, TAPS_X);
+    int from = ((row.image + row.y) * IW + row.x) * K;
 #else
     uint rows = bits_inside(row.y, DILATION_Y, KH, IH), columns = bits_inside(row.x, DILATION_X, KW, IW);
 #if VOLUME
     uint planes = bits_inside(row.z, DILATION_Z, KD, ID), of_one = rows;
     rows = 0u;
     for (int z = 0; z < KD; ++z) rows |= ((planes >> z) & 1u) * of_one << (z * KH);
-    return Taps(row, (((row.image + row.z) * IH + row.y) * IW + row.x) * K, rows, columns);
+    int from = (((row.image + row.z) * IH + row.y) * IW + row.x) * K;
 #else
-    return Taps(row, ((row.image + row.y) * IW + row.x) * K, rows, columns);
+    int from = ((row.image + row.y) * IW + row.x) * K;
 #endif
+#endif
+#if !MATRIX && !FLAT
+    return Taps(row, from, ~(IN_ONE_WORD ? rows | columns << (MOST_TAPS_Y & 31) : rows), ~columns);
 #endif
 }
 
@@ -71,7 +76,8 @@ int tap_offset(int ky, int kx) {
 }
 
 bool is_inside(Taps taps, int ky, int kx) {
-    return !PADDED || ((taps.rows >> ky) & (taps.columns >> kx) & 1u) != 0u;
+    if (IN_ONE_WORD) return !PADDED || (taps.outside & (1u << ky | 1u << (MOST_TAPS_Y + kx))) == 0u;
+    return !PADDED || ((taps.outside >> ky | taps.columns_outside >> kx) & 1u) == 0u;
 }
 
 // The element at which a tap begins; -1 in the padding. `offset` is its tap_offset().
@@ -83,6 +89,7 @@ int tap_at(Taps taps, int ky, int kx, int offset) {
 Tap tap_of(Taps taps, int ky, int kx, int first) {
     if (!FEW_TAPS) return tap_of(tap_at(taps.row, ky, kx), first);
     bool inside = is_inside(taps, ky, kx);
-    uint from = uint((inside ? taps.from + tap_offset(ky, kx) : 0) + first);
+    int offset = tap_offset(ky, kx);
+    uint from = uint((inside ? taps.from : -offset) + (offset + first));  // one sum is that of all rows
     return Tap(inside, HAS_QUADS ? from / 4u : from);
 }

@@ -38,11 +38,14 @@ const bool ASKS = MOST_LOOP_BLOCKS < STEP;
 #if FLAT
 #define BEGINS_EARLIER false
 #define CUTS false
+#define HAS_HAD_ALL false
 #else
 const int LAST_BLOCKS = MOST_LOOP_BLOCKS % STEP;
 const bool BEGINS_EARLIER = (ASKS ? 0 : LAST_BLOCKS) > 0;
 // Whether of blocks that are multiplied together the last step may have had some: those are then zero.
 const bool CUTS = (ASKS ? 0 : LAST_BLOCKS % TOGETHER) > 0;
+// Whether a group may have had all of its blocks of the last step.
+const bool HAS_HAD_ALL = STEP - LAST_BLOCKS >= DEPTH * TOGETHER;
 #endif
 #define WITHIN(block) (!ASKS || (block) < LOOP_BLOCKS)
 // The block with which a step begins, and how many of this group's, from the first one on, an earlier step has had

@@ -273,6 +273,7 @@ constexpr Architecture table[] = {
       .shared_rows = {false, "neighbouring invocations load the same through their caches", guess},
       .fma_chains = {true, "each link is one instruction, and not every compiler makes one of two",
                      "docs/gpu-compilers.md: The hottest loops of products"},
+      .bottom_tests = {true, "a turn then has one branch", "docs/gpu-compilers.md: The hottest loops of products"},
       .cooperative_matrices = {false, "some drivers offer them where they make ordinary code of them",
                                "Mesa, anv on Tiger Lake and Skylake"},
       .matrix_subgroup = {0, "nothing is known of another size", guess},

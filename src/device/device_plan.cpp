@@ -184,6 +184,9 @@ void choose_products(const DeviceCaps& caps, const Facts& facts, DevicePlan& pla
     because(plan, fmt::format("their inner dimension has up to {} parts, each in workgroups of its own: {}",
                               plan.tile_parts, facts.tile_parts.why));
 
+    plan.bottom_tests = *facts.bottom_tests;
+    because(plan, fmt::format("loops of products ask {} whether they go on: {}",
+                              plan.bottom_tests ? "at their end" : "before each turn", facts.bottom_tests.why));
     plan.fma_chains = *facts.fma_chains;
     because(plan, fmt::format("sums of products of floats are {}: {}",
                               plan.fma_chains ? "chains of fma()" : "products and sums", facts.fma_chains.why));

@@ -47,6 +47,7 @@ struct DevicePlan {
                                    ///< that; 1: sums are shared within workgroups instead
     std::uint32_t product_tile_bytes = 0;  ///< shared memory that a workgroup may take for them
     bool fma_chains = false;               ///< sums of products of floats are chains of fma(), one instruction each
+    bool bottom_tests = false;             ///< loops may ask at their end whether they go on
     bool dot4 = false;                     ///< products of four pairs of i8 by one instruction
     bool dot4_mixed = false;               ///< that of signed by unsigned numbers, which rows then are
     MatrixShape cooperative_i8, cooperative_fp16;  ///< matrix products by whole subgroups, of subgroup_size invocations

@@ -43,6 +43,7 @@ struct Facts {
     Fact<std::int64_t> tile_parts = {};          ///< as DevicePlan's
     Fact<bool> shared_rows = {};                 ///< exchange of a product's rows within subgroups pays
     Fact<bool> fma_chains = {};                  ///< as DevicePlan's
+    Fact<bool> bottom_tests = {};                ///< as DevicePlan's
     Fact<bool> cooperative_matrices = {};        ///< they pay, where the device has them
     Fact<std::uint32_t> matrix_subgroup =
         {};                                ///< invocations that work at a matrix unit together; 0: the device's size
@@ -81,6 +82,7 @@ inline constexpr std::tuple fact_members{
     std::pair{"tile_parts", &Facts::tile_parts},
     std::pair{"shared_rows", &Facts::shared_rows},
     std::pair{"fma_chains", &Facts::fma_chains},
+    std::pair{"bottom_tests", &Facts::bottom_tests},
     std::pair{"cooperative_matrices", &Facts::cooperative_matrices},
     std::pair{"matrix_subgroup", &Facts::matrix_subgroup},
     std::pair{"matrix_sums", &Facts::matrix_sums},

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char magic[8] = {'T', 'O', 'S', 'A', 'V', 'K', 'P', 'K'};
 /// Goes up with every change of the fields, of what a plan means, or of how the planner numbers things.
-constexpr std::uint32_t format_version = 28;
+constexpr std::uint32_t format_version = 29;
 
 struct FileHeader {
     char magic_bytes[8];
@@ -247,17 +247,18 @@ template <class A> void fields(A& a, DevicePlan& value) {
     auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,
            row_quads, walk_bytes, gathered_rows, lanes_together, max_loop_passes, texel_elements, subgroup_lanes,
            shared_rows, registers, function_elements, own_rows, slow_storage, shared_tiles, product_tiles, tile_quads,
-           least_tiles, tile_parts, product_tile_bytes, fma_chains, dot4, dot4_mixed, cooperative_i8, cooperative_fp16,
-           cooperative_fp32_sums, matrix_sums, paired_products, subgroup_size, fold_lanes, int64, nan_preserve, rte,
-           exact_reciprocals, native_fp16, half_roundings, has_fp16, storage16, half_texels, half_products, fast_fp16,
-           map_in_place, staging_bytes, timeline_semaphores, submit_work, submit_bytes, reasons, sizes] = value;
+           least_tiles, tile_parts, product_tile_bytes, fma_chains, bottom_tests, dot4, dot4_mixed, cooperative_i8,
+           cooperative_fp16, cooperative_fp32_sums, matrix_sums, paired_products, subgroup_size, fold_lanes, int64,
+           nan_preserve, rte, exact_reciprocals, native_fp16, half_roundings, has_fp16, storage16, half_texels,
+           half_products, fast_fp16, map_in_place, staging_bytes, timeline_semaphores, submit_work, submit_bytes,
+           reasons, sizes] = value;
     a(workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations, far_rows,
       row_quads, walk_bytes, gathered_rows, lanes_together, max_loop_passes, texel_elements, subgroup_lanes,
       shared_rows, registers, function_elements, own_rows, slow_storage, shared_tiles, product_tiles, tile_quads,
-      least_tiles, tile_parts, product_tile_bytes, fma_chains, dot4, dot4_mixed, cooperative_i8, cooperative_fp16,
-      cooperative_fp32_sums, matrix_sums, paired_products, subgroup_size, fold_lanes, int64, nan_preserve, rte,
-      exact_reciprocals, native_fp16, half_roundings, storage16, half_texels, half_products, fast_fp16, map_in_place,
-      submit_work, submit_bytes);
+      least_tiles, tile_parts, product_tile_bytes, fma_chains, bottom_tests, dot4, dot4_mixed, cooperative_i8,
+      cooperative_fp16, cooperative_fp32_sums, matrix_sums, paired_products, subgroup_size, fold_lanes, int64,
+      nan_preserve, rte, exact_reciprocals, native_fp16, half_roundings, storage16, half_texels, half_products,
+      fast_fp16, map_in_place, submit_work, submit_bytes);
     // No plan depends on these.
     static_cast<void>(staging_bytes), static_cast<void>(timeline_semaphores), static_cast<void>(reasons),
         static_cast<void>(sizes), static_cast<void>(has_fp16);

@@ -101,11 +101,11 @@ std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
     const auto& [workgroup_size, buffer_alignment, max_binding_bytes, max_buffers, max_groups_x, busy_invocations,
                  far_rows, row_quads, walk_bytes, gathered_rows, lanes_together, max_loop_passes, texel_elements,
                  subgroup_lanes, shared_rows, registers, function_elements, own_rows, slow_storage, shared_tiles,
-                 product_tiles, tile_quads, least_tiles, tile_parts, product_tile_bytes, fma_chains, dot4, dot4_mixed,
-                 cooperative_i8, cooperative_fp16, cooperative_fp32_sums, matrix_sums, paired_products, subgroup_size,
-                 fold_lanes, int64, nan_preserve, rte, exact_reciprocals, native_fp16, half_roundings, has_fp16,
-                 storage16, half_texels, half_products, fast_fp16, map_in_place, staging_bytes, timeline_semaphores,
-                 submit_work, submit_bytes, reasons, sizes] = plan;
+                 product_tiles, tile_quads, least_tiles, tile_parts, product_tile_bytes, fma_chains, bottom_tests, dot4,
+                 dot4_mixed, cooperative_i8, cooperative_fp16, cooperative_fp32_sums, matrix_sums, paired_products,
+                 subgroup_size, fold_lanes, int64, nan_preserve, rte, exact_reciprocals, native_fp16, half_roundings,
+                 has_fp16, storage16, half_texels, half_products, fast_fp16, map_in_place, staging_bytes,
+                 timeline_semaphores, submit_work, submit_bytes, reasons, sizes] = plan;
     static_cast<void>(reasons), static_cast<void>(sizes);
     const auto text = [](const auto& value) { return fmt::format("{}", value); };
     return {{"workgroup_size", text(workgroup_size)},
@@ -134,6 +134,7 @@ std::map<std::string, std::string> fields_of(const DevicePlan& plan) {
             {"tile_parts", text(tile_parts)},
             {"product_tile_bytes", text(product_tile_bytes)},
             {"fma_chains", text(fma_chains)},
+            {"bottom_tests", text(bottom_tests)},
             {"dot4", text(dot4)},
             {"dot4_mixed", text(dot4_mixed)},
             {"cooperative_i8", shape_text(cooperative_i8)},
@@ -311,7 +312,7 @@ TEST(Architectures, QuirksSayWhatAndWhere) {
     EXPECT_TRUE(quirks_of(caps).empty());
     caps.name = "llvmpipe SwiftShader";
     const std::vector<const Quirk*> all = quirks_of(caps);
-    EXPECT_EQ(all.size(), 5u);
+    EXPECT_EQ(all.size(), 6u);
     for (const Quirk* quirk : all) {
         EXPECT_GT(quirk->symptom.size(), 20u) << quirk->name;
         EXPECT_GT(quirk->where.size(), 20u) << quirk->name;

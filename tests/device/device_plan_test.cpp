@@ -169,7 +169,7 @@ TEST(DevicePlan, CooperativeMatrices) {
 TEST(DevicePlan, EveryChoiceHasASentence) {
     for (const DeviceCaps& caps : {desktop(), phone()}) {
         const DevicePlan plan = device_plan(caps);
-        EXPECT_EQ(plan.reasons.size(), (plan.map_in_place ? 38u : 39u) + (plan.has_fp16 ? 2u : 0u));
+        EXPECT_EQ(plan.reasons.size(), (plan.map_in_place ? 39u : 40u) + (plan.has_fp16 ? 2u : 0u));
         for (const std::string& reason : plan.reasons) {
             EXPECT_GT(reason.size(), 20u);
         }

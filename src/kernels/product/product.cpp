@@ -135,6 +135,7 @@ ProductChoice choice_of_direct(const Product& p, const DevicePlan& device, const
     define(choice, "STEPPED",
            whole_loads || ((p.is_fp32 || p.is_half) && p.converts == Converts::none && device.registers >= 96 &&
                            device.texel_elements == 0));
+    define(choice, "COUNTS_BLOCKS", device.has_few_registers() || p.is_wide || !device.bottom_tests);
     define(choice, "SHORT_ROWS", has_short_rows(p, device));
     define(choice, "PARTS", any_size ? std::min<std::int64_t>(parts, 2) : parts);
     if (any_size && parts > 1) set_constants(choice, {{"PART_COUNT", parts}});
