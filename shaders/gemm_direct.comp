@@ -91,7 +91,7 @@ layout(constant_id = 25) const int OUT_ROWS = 1;  // late: of the output
 #define WEIGHT_NOW uint w_at = FIRST_WEIGHT(b);
 #define BEGIN_AT
 #else
-#define ROW_NOW row_at
+#define ROW_NOW rows_at
 #define WEIGHT_STEP(unit) w_at += (unit);
 #define WEIGHT_NOW
 #define BEGIN_AT uint w_at = FIRST_WEIGHT(FIRST_TURN(tap));
@@ -222,7 +222,7 @@ X4 column_at(uint at, int batch, int k, int quad) {
 #define BEGIN_ROWS     \
     uint row_from[TM]; \
     EACH_ROW(BEGIN_ROW)
-#define BEGIN_ROW(r) row_from[r] = ROW_AT(r, row_at);
+#define BEGIN_ROW(r) row_from[r] = ROW_AT(r, rows_at);
 #define TAKE_ROW(r) row_from[r]
 #define STEP_ROW(r) row_from[r] += TURN_UNIT;
 #else
@@ -291,7 +291,7 @@ void main() {
         int b = turn, left = min(FLUSH_BLOCKS, end_of_tap - turn);                              \
         [[dont_unroll]] do
 #define END_BLOCKS                                                                              \
-        while (++b, row_at += TURN_UNIT, --left > 0);                                           \
+        while (++b, rows_at += TURN_UNIT, --left > 0);                                           \
         EACH_ROW(FLUSH)                                                                         \
     }
 #elif COUNTS_BLOCKS
@@ -309,7 +309,7 @@ void main() {
     int b = FIRST_TURN(tap);                                                 \
     uint end_at = COUNTED + COUNT_UNIT * uint(end_of_tap - FIRST_TURN(tap)); \
     if (b < end_of_tap) [[dont_unroll]] do
-#define END_BLOCKS while (++b, row_at += TURN_UNIT, COUNTED != end_at);
+#define END_BLOCKS while (++b, rows_at += TURN_UNIT, COUNTED != end_at);
 #endif
 #if WIDE
     int pending = 0;
@@ -364,7 +364,7 @@ void main() {
 #endif
         int weights = WEIGHTS_AT(tap);
         int end_of_tap = END_TURN(tap);
-        uint row_at = ROW_BASE + TURN_UNIT * uint(FIRST_TURN(tap));
+        uint rows_at = ROW_BASE + TURN_UNIT * uint(FIRST_TURN(tap));
         // Where no row of the tile is in the padding nothing asks.
         if (!PADDED || all) {
             BEGIN_WEIGHTS

@@ -344,7 +344,7 @@ void main() {
             [[dont_unroll]]  // all loads at once, beside sums for both zero points, are more than few registers hold
 #endif
             for (int b = 0; b < DEPTH; ++b) {
-                // (Asked for more blocks than may be had: Intel's compiler spills where it sees several at once.)
+                // Asked of blocks that no step can have had too: Intel's compiler spills where it sees several at once.
                 if (BEGINS_EARLIER && (HAS_HAD_ALL || b + 1 < DEPTH) && had >= (b + 1) * TOGETHER) continue;
                 // Constants come last, where they are part of a load.
 #define ROW(m) row_tile[SHARED_LOAD(0u, ROW_WORDS, row_from + (b * ROW_PITCH + ROW_STEP * (m)))]
