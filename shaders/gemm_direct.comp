@@ -136,8 +136,8 @@ ivec4 row_words(uint at) {
 #define STEPPED_WEIGHTS (STEPPED && !DOT4 && (MATRIX || X_FLOAT) && CONVERTS != 2)
 #if MATRIX && TURNED
 // Of a quad of columns, their sums among them, as turn_columns.comp has them.
-#define QUAD_BLOCKS ((K_BLOCKS + (K_BLOCKS + SUMMED - 1) / SUMMED + 3) / 4 * 4)
-#define WEIGHTS_AT(tap) ((batch * QUADS + quad) * QUAD_BLOCKS)
+#define QUAD_BLOCKS TURNED_BLOCKS
+#define WEIGHTS_AT(tap) TURNED_QUAD(batch, quad)
 #elif MATRIX
 X4 column_at(uint at, int batch, int k, int quad) {
     return COLUMNS % 4 == 0 && K % 4 == 0 ? LESS_COLUMN_ZP(in1_load4q(at)) : column4(batch, k, quad);
@@ -280,9 +280,6 @@ void main() {
     [[unroll]] for (int n = 0; n < TN; ++n) column_sums[n] = ivec4(0);
 #endif
 #endif
-#if TRANSPOSED
-    row_at(batch, first);  // how many taps there are
-#endif
 #define FLUSH(r) FLUSH_SUM(r)
 #if HALF
 // Sums are flushed outside of the innermost loop.
@@ -321,7 +318,14 @@ void main() {
 #else
 #define FLUSH_SOMETIMES
 #endif
+#if TRANSPOSED
+    // How many taps there are row_at() finds out, again for each.
+    [[dont_unroll]] for (int tap = FIRST_TAP;; ++tap) {
+        Row row = row_at(batch, first);
+        if (tap >= END_TAP) break;
+#else
     [[dont_unroll]] for (int tap = FIRST_TAP; tap < END_TAP; ++tap) {
+#endif
         // Where the rows of the tap begin. In a line, which all rows of a tile share, they lie equally far apart; those
         // of a matrix too, but where it has fewer than a tile: those past the last one are the last one again.
 #if MATRIX || FLAT
@@ -332,8 +336,10 @@ void main() {
 #define IS_INSIDE(r) true
 #else
         int ky = int(uint(tap) / uint(TAPS_X)), kx = tap - ky * TAPS_X;
-#if LINE
+#if !TRANSPOSED
         Row row = row_at(batch, first);
+#endif
+#if LINE
         // The line may be outside of the input, and so may some of its pixels.
         int x = row.x + LINE_TAP_X(kx), at = LINE_START(row, ky, x);
         uint inside = 0u;
@@ -346,7 +352,6 @@ void main() {
 #define ROW_AT(r, at) ((at) + uint((r) * LINE_STEP) * ROW_PART)
 #define IS_INSIDE(r) (((inside >> (r)) & 1u) != 0u)
 #else
-        Row row = row_at(batch, first);
         uint from[TM];
         bool all = true;
 #define FIND(r)                                                                  \
@@ -451,11 +456,7 @@ void main() {
         less[n] = ivec4(0);
 #if TURNED
         // Part 0 has what all inner elements add.
-        if (part == 0) {
-            uint sums = uint((batch * QUADS + min(quad + n, QUADS - 1)) * QUAD_BLOCKS + K_BLOCKS);
-            [[dont_unroll]] for (int block = 0; block < K_BLOCKS; block += SUMMED)
-                column_sums[n] += in1_load4q(sums++);
-        }
+        if (part == 0) column_sums[n] = turned_sums(batch, min(quad + n, QUADS - 1));
 #endif
 #if MATRIX
         less[n] = row_zp * ((part == 0 ? 4 * BLOCKS * column_zp : 0) - column_sums[n]);

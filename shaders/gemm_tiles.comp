@@ -5,7 +5,7 @@
 // its part of the blocks of each tap. DOT4: products of four 8-bit pairs are
 // one instruction, and four blocks of a row, 16 elements, are taken as one: they lie together. PARTS workgroups, each
 // with its part of the steps along the inner dimension, make a tile: out0 [PARTS][OUT_ROWS][QUADS] is then what
-// gemm_parts.comp adds up.
+// gemm_parts.comp adds up. TURNED, of MATRIX with DOT4: turn_columns.comp has made the columns' words.
 #extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_columns.glsl"
@@ -62,74 +62,7 @@ layout(constant_id = 25) const int OUT_ROWS = 1;  // late: of the output
 
 #include "lib/gemm_tile_steps.glsl"
 #include "lib/gemm_taps.glsl"
-
-// The word or four elements of a row in the padding, and past the last block, which adds nothing whatever the columns
-// have there.
-#if X_FLOAT
-#define ROW_WORD X4
-#define PADDING_ROW X4(0)
-#elif WIDE
-#define ROW_WORD ivec2
-#define PADDING_ROW pack_i16(ivec4(row_zp))
-#else
-#define ROW_WORD int
-#define PADDING_ROW pack_i8(ivec4(row_zp))
-#endif
-#if DOT4
-#define NO_ROW 0
-#else
-#define NO_ROW PADDING_ROW
-#endif
-
-// The block of a tap.
-ROW_WORD row_word(Tap tap, int block) {
-    ROW_WORD word;
-    if (HAS_QUADS) {
-#if X_FLOAT
-        word = in0_load4q(tap.from + uint(block));
-#elif WIDE
-        word = pack_i16(in0_load4q(tap.from + uint(block)));
-#else
-        word = ROW_BITS(in0_word4q(tap.from + uint(block)));
-#endif
-    } else {
-        int left = min(K - block * 4, 4);
-#if SHORT_ROWS
-        X4 v = short_row(tap.from);
-#else
-        X4 v = in0_loadn(tap.from + uint(block * 4), uint(left));
-#endif
-#if !DOT4
-        X1 none = X1(ROW_ZP);
-        v = X4(v.x, left > 1 ? v.y : none, left > 2 ? v.z : none, left > 3 ? v.w : none);
-#endif
-#if X_FLOAT
-        word = v;
-#elif WIDE
-        word = pack_i16(v);
-#else
-        word = ROW_BITS(pack_i8(v));
-#endif
-    }
-    return LATE_PADDING || tap.inside ? word : PADDING_ROW;
-}
-
-#if MATRIX
-// What lies in a tile at inner element k, or of narrow integers at k and the next three.
-COLUMN_BLOCK column_block(int batch, int quad, int k, int at) {
-#if X_FLOAT
-    return column4(batch, k, quad, at);
-#elif WIDE
-    return pack_i16(column4(batch, k, quad, at) + column_zp);
-#elif DOT4
-    return column_words(batch, k, quad, at);
-#else
-    LOAD_COLUMNS(0, quad)
-    w00 += column_zp, w01 += column_zp, w02 += column_zp, w03 += column_zp;
-    return ivec4(pack_i8(w00), pack_i8(w01), pack_i8(w02), pack_i8(w03));
-#endif
-}
-#endif
+#include "lib/gemm_tile_loads.glsl"
 
 #if SPLIT > 1
 shared SUM4 partial[(SPLIT - 1) * SIZE * TN];
@@ -191,7 +124,7 @@ void main() {
 #endif
     Tap taps[ROW_LOADS];
     // Neighbouring invocations load neighbouring quads of B, or consecutive weights of a quad.
-#if MATRIX
+#if MATRIX && !TURNED
     int item = COLUMN_ITEMS < SIZE ? min(local, COLUMN_ITEMS - 1) : local;
     int e = item / TILE_QUADS, q = item % TILE_QUADS;
     int weights_to = part * COLUMN_TILE + e * COLUMN_PITCH + (item == local ? q : TILE_QUADS);
@@ -203,7 +136,13 @@ void main() {
     int columns_at = COLUMN_AT_K(batch, part * DEPTH * TOGETHER * 4 + e * ITEM, quad);
 #else
 #define STEP_WEIGHTS (DEPTH * COLUMN_STEPS)
+#if TURNED
+#define QUAD_WEIGHTS(quad) TURNED_QUAD(batch, quad)
+#define MOST_WEIGHTS TURNED_BLOCKS
+#else
+#define QUAD_WEIGHTS(quad) (COLUMN_QUAD(quad) * MOST_WEIGHTS)
 #define MOST_WEIGHTS (MOST_BLOCKS * COLUMN_STEPS / TOGETHER)
+#endif
 #define TAP_WEIGHTS (K_BLOCKS * (COLUMN_STEPS / TOGETHER))
     int e = local % STEP_WEIGHTS, q = local / STEP_WEIGHTS;
     int weights_to = part * COLUMN_TILE + e * COLUMN_PITCH + (COLUMN_ITEMS < SIZE ? min(q, TILE_QUADS) : q);
@@ -219,7 +158,7 @@ void main() {
     int weights[COLUMN_LOADS];
     [[unroll]] for (int i = 0; i < COLUMN_LOADS; ++i) {
         int quad = min(first_quad + q + i * (SIZE / STEP_WEIGHTS), QUADS - 1);
-        weights[i] = COLUMN_QUAD(quad) * MOST_WEIGHTS + BLOCK_PART * DEPTH * COLUMN_STEPS + e;
+        weights[i] = QUAD_WEIGHTS(quad) + BLOCK_PART * DEPTH * COLUMN_STEPS + e;
         if (BY_TAPS) weights[i] += (TAPS_BEFORE + FIRST_TAP) * TAP_WEIGHTS;
     }
 #endif
@@ -244,7 +183,7 @@ void main() {
 #if X_FLOAT || DOT4
     // An address that has been used before the loop stays in one register, and so does a buffer's descriptor. Of other
     // addresses AMD's compiler keeps the summands, and adds and shifts them in each step; it loads descriptors there.
-#if MATRIX
+#if MATRIX && !TURNED
 #define FIRST_COLUMNS column_block(0, 0, 0, 0)
 #elif X_FLOAT
 #define FIRST_COLUMNS in1_load4q(0u)
@@ -304,7 +243,7 @@ void main() {
                 int block = begin + BLOCK_PART * DEPTH * TOGETHER + INNER(i) * TOGETHER / COLUMN_STEPS;
                 column_blocks[i] = COLUMN_BLOCK(0);
                 if (HAS_COLUMN(i) && WITHIN(block)) {
-#if MATRIX
+#if MATRIX && !TURNED
                     int from = begin * 4 + i * (SIZE / TILE_QUADS) * ITEM;
                     int k = from + part * DEPTH * TOGETHER * 4 + e * ITEM;
                     column_blocks[i] = column_block(batch, quad, k, columns_at + from * (COLUMNS / 4));
@@ -338,7 +277,7 @@ void main() {
 #endif
             }
             barrier();
-#if X_FLOAT || (DOT4 && !(MATRIX && DEPTH == 2))
+#if X_FLOAT || (DOT4 && (!MATRIX || TURNED || DEPTH != 2))
             [[unroll]]
 #elif DOT4
             [[dont_unroll]]  // all loads at once, beside sums for both zero points, are more than few registers hold
@@ -379,7 +318,7 @@ void main() {
                 MULTIPLY_ROWS(4)
                 MULTIPLY_ROWS(6)
 #endif
-#if DOT4 && MATRIX
+#if DOT4 && MATRIX && !TURNED
                 if (row_zp != 0) {
                     [[unroll]] for (int i = 0; i < 4 * TN; ++i) column_sums[i / 4] += products(ONES, w[i]);
                 }
@@ -445,6 +384,12 @@ void main() {
 #if DOT4
     // (a - za) (w - zw) = a w - za w - zw a + za zw, the second and the last in the bias unless MATRIX: the last as
     // often as there are elements, those past the end of K included.
+#if TURNED
+    if (part + workgroup_part == 0) {
+        [[unroll]] for (int n = 0; n < TN; ++n)
+            column_sums[n] = turned_sums(batch, min(first_quad + n * TX + tx, QUADS - 1));
+    }
+#endif
 #if MATRIX
 #define CORRECT(m, n) \
     acc[(m) * TN + n] +=                                                                                  \

@@ -1,5 +1,6 @@
-// The second operand of an 8-bit MATMUL as words of four inner elements, each once, for gemm_direct.comp, which would
-// turn them at every read (TURNED in lib/gemm_operands.glsl). An invocation makes SUMMED blocks of a quad of columns.
+// The second operand of an 8-bit MATMUL as words of four inner elements, each once, for gemm_direct.comp and
+// gemm_tiles.comp, which would turn them at every read (TURNED in lib/gemm_columns.glsl). An invocation makes SUMMED
+// blocks of a quad of columns.
 //   in0   B [BATCH,K,COLUMNS], i8
 //   out0  i32 [BATCH][quads][blocks + sums, as four are whole][4]: blocks of a word of each column, the zero point past
 //         the last inner element; then, of each SUMMED blocks, the sums of the columns' elements

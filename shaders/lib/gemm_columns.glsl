@@ -7,6 +7,18 @@
 #define COLUMNS8(at, a, b) a = in1_load4q(at), b = in1_load4q((at) + 1u);
 #endif
 
+#if TURNED
+// Where turn_columns.comp has put a quad of columns: its blocks, then what the elements of every SUMMED ones add up to.
+#define TURNED_BLOCKS ((K_BLOCKS + (K_BLOCKS + SUMMED - 1) / SUMMED + 3) / 4 * 4)
+#define TURNED_QUAD(batch, quad) (((batch) * QUADS + (quad)) * TURNED_BLOCKS)
+ivec4 turned_sums(int batch, int quad) {
+    uint at = uint(TURNED_QUAD(batch, quad) + K_BLOCKS);
+    ivec4 sums = ivec4(0);
+    [[dont_unroll]] for (int block = 0; block < K_BLOCKS; block += SUMMED) sums += in1_load4q(at++);
+    return sums;
+}
+#endif
+
 // A quad of columns of inner elements 4 * block .. 4 * block + 3, zero past the last one: w<c>0 to w<c>3.
 #if MATRIX && !TURNED
 // `at`, where the quad lies in quads of the tensor, counts where rows have whole ones.

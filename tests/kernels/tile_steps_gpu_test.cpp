@@ -118,6 +118,27 @@ TEST_P(TileSteps, OfMatrices) {
     EXPECT_TRUE(kernels_.contains("gemm_tiles"));
 }
 
+// A pass before makes words of the second operand's columns, and their sums, where that is worth a dispatch.
+TEST_P(TileSteps, OfTurnedColumns) {
+    if (!GetParam().dot4) GTEST_SKIP() << "words are for packed dot products";
+    struct Case {
+        std::int64_t inner, columns;
+        double a_zp, b_zp;
+    };
+    for (const Case& c : {Case{1024, 256, -128, 127}, Case{1030, 258, 0, -5}, Case{517, 514, 77, 0}}) {
+        GraphBuilder b("product", level_none);
+        const ValueId x = b.input("x", DType::i8, {1, 518, c.inner}),
+                      y = b.input("y", DType::i8, {1, c.inner, c.columns});
+        b.output(b.add1(Op::matmul, {x, y, b.scalar(DType::i8, c.a_zp), b.scalar(DType::i8, c.b_zp)}, DType::i32, {},
+                        "sums"));
+        kernels_.clear();
+        check(b.finish(), fmt::format("{} by {}, {}, {}", c.inner, c.columns, c.a_zp, c.b_zp));
+        EXPECT_TRUE(kernels_.contains("turn_columns"));
+        EXPECT_TRUE(kernels_.contains("gemm_tiles"));
+        EXPECT_EQ(kernels_.contains("gemm_parts"), GetParam().parts > 1);
+    }
+}
+
 TEST_P(TileSteps, OfZeroPoints) {
     for (const int inner : {3, 25, 36, 100}) {
         for (const int of_weights : {0, 5})

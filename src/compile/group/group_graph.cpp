@@ -34,13 +34,16 @@ bool has_registers(const GroupGraph& fusion, const Group& group, const GroupLeav
     if (registers >= 255) return leaves.registers <= 256;
     if (members > registers * 3 / 4) return false;
     // Beside sums of a product functions have what these leave, and rounding to narrow floats takes more than they do
-    // (Mali's compiler spilled MUL, ERF, ADD, MUL, MUL of fp16).
+    // (Mali's compiler spilled MUL, ERF, ADD, MUL, MUL of fp16). Where rows end within a quad, each element that
+    // members read has an address of its own (it spilled ADD of a row of 14).
     if (!fusion.device.has_few_registers() || group.kind != Group::Kind::kernel) return true;
     const bool rounds = std::ranges::any_of(group.members, [&](NodeId id) {
         const DType type = fusion.graph.value(fusion.graph.node(id).outputs.front()).type;
         return is_float(type) && type != DType::fp32 && !(fusion.device.fast_fp16 && type == DType::fp16);
     });
-    return group.choice->held_registers + members + (rounds ? 24 : 16) <= registers;
+    const bool whole = group.space.empty() || group.space.back() % 4 == 0;
+    const bool reads_apart = !whole && leaves.reads.size() > group.choice->operands.size();
+    return group.choice->held_registers + members + (rounds ? 24 : 16) + (reads_apart ? 16 : 0) <= registers;
 }
 
 /// Whether the value reaches this consumer by the stores of its own group.

@@ -3,6 +3,7 @@
 #include "kernels/kernels.hpp"
 #include "kernels/product/conv_operands.hpp"
 #include "kernels/product/pack_weights.hpp"
+#include "kernels/product/product.hpp"
 
 #include <fmt/format.h>
 
@@ -129,10 +130,13 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
         why = "neighbouring pixels share too little";
         return std::nullopt;
     }
-    // The weights and the window, four channels each.
+    // The weights and the window, four channels each. Narrow floats, which become fp32 by integer work, take more:
+    // Mali's compiler spilled ten to thirteen of them.
+    const DType type = view.in(0).type;
+    const bool takes_apart = unpacks(type, device) || type == DType::bf16;
     const auto fits = [&](int pixels) {
         const std::int64_t under = y.kernel * ((pixels - 1) * x.stride + x.kernel);
-        return 64 * (g.window.taps() + under + pixels) <= 13 * std::int64_t{device.registers};
+        return 64 * (g.window.taps() + under + pixels) <= (takes_apart ? 8 : 13) * std::int64_t{device.registers};
     };
     const int pixels = fixed_pixels != 0 ? fixed_pixels : g.window.taps() <= 9 && pairs && fits(2) ? 2 : 1;
     if (!fits(pixels)) {

@@ -50,8 +50,12 @@ bool may_turn(const NodeView& view, const Product& p, const DevicePlan& device) 
            loop_steps(device, 1, passes, why) == 1;
 }
 
-/// Whether that costs less than turning them at every read. Guesses, as widen.cpp's.
-bool should_turn(const Product& p) { return p.batch == 1 && p.rows >= 64 && p.work() >= least_work; }
+/// Whether that costs less than turning them at every read. Guesses, as widen.cpp's. A tile in shared memory turns a
+/// word once for all its rows: what is saved, up to a tenth of the work (docs/gpu-compilers.md), is more than another
+/// dispatch costs where there is much.
+bool should_turn(const Product& p, bool for_tiles) {
+    return p.batch == 1 && p.rows >= 64 && p.work() >= (for_tiles ? 256 * least_work : least_work);
+}
 
 /// Adds that pass to `choice`. Returns what the kernel reads.
 KernelOperand turn(KernelChoice& choice, const NodeView& view, const Product& p, const DevicePlan& device) {
@@ -116,12 +120,14 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
     const auto largest = [&](std::int64_t parts, Converts) { return largest_sum(view, *product, parts); };
     auto planned = plan_widened(*product, view, 1, largest, device, why, plan, setting);
     if (!planned) return std::nullopt;
-    if (planned->choice.kernel == "gemm_direct" && may_turn(view, *product, device) &&
-        device.chooses(should_turn(*product), "turns")) {
+    const std::string& kernel = planned->choice.kernel;
+    const bool in_tiles = kernel == "gemm_tiles";
+    if ((in_tiles || kernel == "gemm_direct") && may_turn(view, *product, device) &&
+        device.chooses(should_turn(*product, in_tiles), "turns", in_tiles)) {
         Product turned = *product;
         turned.turns = true;
         const SizeChoices::Scope scope(device.sizes, device.sizes ? device.sizes->scope() + ", turned" : "");
-        if (auto again = plan(turned, device, why, setting); again && again->choice.kernel == "gemm_direct") {
+        if (auto again = plan(turned, device, why, setting); again && again->choice.kernel == kernel) {
             planned = std::move(again);
             product = turned;
         }

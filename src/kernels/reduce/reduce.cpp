@@ -21,8 +21,8 @@ struct Arithmetic {
 
     bool keys() const { return before != "(x)"; }
     Defines defines() const {
-        return {{"IN4", input},       {"ACC4", partial},      {"BEFORE(x)", before},       {"AFTER(x)", after},
-                {"FOLD(a, b)", fold}, {"IDENTITY", identity}, {"KEYS", keys() ? "1" : "0"}};
+        return {{"IN4", input},      {"ACC4", partial},    {"BEFORE(x)", before},
+                {"AFTER(x)", after}, {"FOLD(a, b)", fold}, {"IDENTITY", identity}};
     }
 };
 
@@ -61,6 +61,7 @@ KernelChoice fold_partials(Arithmetic a) {
     a.before = "(x)";
     KernelChoice choice;
     choice.defines = a.defines();
+    choice.defines.emplace_back("KEYS", "0");
     choice.operands = {{no_id, a.partial == "ivec4" ? DType::i32 : DType::fp32, {}, {}, 0}};
     return choice;
 }
@@ -150,8 +151,12 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Axi
     const std::int64_t length = chunks == 1 ? s.axis : quotient_up(quotient_up(s.axis, chunks), 4) * 4,
                        used = quotient_up(s.axis, length);
 
+    // Keys of fp16, and of rows that begin within quads, leave few registers none for a second quad of each row.
+    const bool fits_two = device.registers > 128 || (size_of(view.in(0).type) == 4 && s.axis % 4 == 0);
+
     KernelChoice choice;
     choice.defines = arithmetic.defines();
+    choice.defines.emplace_back("KEYS", arithmetic.keys() && fits_two ? "1" : "0");
     add_operand(choice, view, 0, reads_of_row(s.axis));
     set_rows(choice, device, s.outer, s.axis, used, length, lanes);
     choice.note = fmt::format("{} lanes a row", lanes);
