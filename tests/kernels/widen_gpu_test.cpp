@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <span>
 
 using namespace tosavk;
@@ -21,7 +22,9 @@ namespace {
 class Widen : public test::GpuTest {
 protected:
     /// Without fp16 of its own or packed dot products, and with the products' kernel of that name.
-    static std::shared_ptr<Device> open(const std::string& kernel, std::uint32_t registers = 64) {
+    static std::shared_ptr<Device> open(
+        const std::string& kernel, std::uint32_t registers = 64,
+        const std::function<void(DevicePlan&)>& change = [](DevicePlan&) {}) {
         return test::open_with([&](DevicePlan& plan) {
             test::without_matrices(plan);
             plan.native_fp16 = plan.half_roundings = plan.dot4 = false;
@@ -36,6 +39,7 @@ protected:
             plan.own_rows = kernel == "gemm_direct" ? 8 : kernel == "gemm" ? 16 : 0;
             if (kernel == "gemm_direct" || kernel == "gemm_split") plan.registers = registers;
             plan.busy_invocations = kernel == "gemm_split" ? 1 << 20 : 1;
+            change(plan);
         });
     }
 
@@ -120,6 +124,22 @@ TEST_F(Widen, OperandsThatAreReadOften) {
 }
 
 // A vector's matrix is read once, and few columns read rows seldom; several matrices are attention's.
+// Tiles of what is unpacked at every read are so small that enough of them keep the device busy; larger ones are few.
+TEST_F(Widen, LargerTilesInParts) {
+    if (device_->plan().own_rows == 0) GTEST_SKIP() << "the driver takes minutes to compile large register tiles";
+    for (const char* type : {"f16", "e5m2", "f32"}) {
+        const auto device = open("gemm_direct", 64, [](DevicePlan& plan) {
+            plan.shared_tiles = true;
+            plan.tile_parts = 8;
+            plan.busy_invocations = 4096;
+        });
+        const std::string line = fmt::format("conv2d {} 1x13x14x64 128x3x3 p1 clamp", type);
+        const Plan plan = make_plan(load_problem(line), device->plan(), {});
+        EXPECT_EQ(test::first_define(plan, "TM"), 7) << line;
+        EXPECT_EQ(check(device, load_problem(line), line, "gemm_parts"), type == std::string("f32") ? 0u : 1u);
+    }
+}
+
 TEST_F(Widen, OthersAreReadAsTheyAre) {
     const auto device = open("gemm");
     for (const auto& [line, kernel] :

@@ -99,10 +99,11 @@ template <class Enough> DirectTile direct_tile(const Product& p, const DevicePla
     return high_tile(p, device, enough);
 }
 
-/// One that keeps the device busy.
+/// One that keeps the device busy, as half as many invocations do that load and multiply much at once, or an eighth
+/// less: twice as many of smaller tiles would take two rounds.
 DirectTile busy_direct_tile(const Product& p, const DevicePlan& device) {
     return direct_tile(p, device, [&](const DirectTile& tile) {
-        return device.chooses(p.rows >= tile.rows && 2 * tile.count(p) >= device.busy_invocations, "rows",
+        return device.chooses(p.rows >= tile.rows && 16 * tile.count(p) >= 7 * device.busy_invocations, "rows",
                               tile.detail());
     });
 }

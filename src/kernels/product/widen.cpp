@@ -19,13 +19,15 @@ bool is_filled(const Product& p, const ProductChoice& planned) {
            planned.choice.kernel == "gemm_direct";
 }
 
+constexpr double least_unpacked = 8;  ///< least_reads() of what becomes fp32 by integer work
+
 /// How often an element of rows must be read for a pass that reads and writes memory; nothing: no reading is worth one.
 /// Guesses, of what is saved at each: a number of fp16 or fp8 takes fourteen instructions; a product of integers takes
 /// two to four where one of fp32 takes one; a number of bf16 is shifted, which only tiles in registers do at every
 /// read; of a filled tap three loads become one.
 std::optional<double> least_reads(const Product& product, DType type, const ProductChoice& planned,
                                   const DevicePlan& device) {
-    if (product.unpacks) return 8;
+    if (product.unpacks) return least_unpacked;
     if (type == DType::i8 && !device.dot4 && device.fma_chains) return 16;
     if (type == DType::bf16 && planned.choice.kernel == "gemm_direct") return 64;
     if ((product.is_float || product.dot4 != Dot4::none) && is_filled(product, planned)) return 32;
@@ -84,12 +86,31 @@ std::optional<ProductChoice> of_whole_sums(ProductChoice&& planned, const Produc
     return std::nullopt;
 }
 
+/// Of narrow floats, which become fp32 in passes before: their tiles are larger, and a kernel that wants few of them
+/// may be for those alone.
+std::optional<ProductChoice> plan_unpacked(Product& product, const NodeView& view, double reads,
+                                           const DevicePlan& device, ProductPlan plan, int setting) {
+    Product wide = product;
+    wide.unpacks = false;
+    wide.is_fp32 = wide.widens = true;
+    if (wide.quad_bytes != 0) wide.quad_bytes = 4 * static_cast<std::int64_t>(size_of(DType::fp32));
+    const SizeChoices::Scope scope(device.sizes, device.sizes ? device.sizes->scope() + ", unpacked" : "");
+    std::string why_not;
+    std::optional<ProductChoice> planned = plan(wide, device, why_not, setting);
+    if (!planned || !fit(wide, view, device) ||
+        !device.chooses(pays(wide, view, *planned, reads, least_unpacked), "widens"))
+        return std::nullopt;
+    product = wide;
+    return planned;
+}
+
 }  // namespace
 
 std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view, double reads,
                                           const LargestSum& largest, const DevicePlan& device, std::string& why,
                                           ProductPlan plan, int setting) {
     std::optional<ProductChoice> planned = plan(product, device, why, setting);
+    if (!planned && product.unpacks) return plan_unpacked(product, view, reads, device, plan, setting);
     if (!planned) return planned;
     const std::optional<double> least = least_reads(product, view.in(0).type, *planned, device);
     if (!least || !fit(product, view, device)) return planned;
