@@ -319,7 +319,7 @@ void main() {
 #define FLUSH_SOMETIMES
 #endif
 #if TRANSPOSED
-    // How many taps there are row_at() finds out, again for each.
+    // How many taps there are row_at() says too, anew for each: no registers hold it while one is multiplied.
     [[dont_unroll]] for (int tap = FIRST_TAP;; ++tap) {
         Row row = row_at(batch, first);
         if (tap >= END_TAP) break;

@@ -1,7 +1,7 @@
 // REDUCE_* along the last axis, or a part of it. Four rows are an invocation's (and the next four after them,
 // IN_TURN): it folds their quads component by component, then across; with ROW_BY_ROW one row after the other. With
 // SHARED_LANES, LANES invocations share four rows and fold their results as a tree; its last levels, within whole
-// subgroups of SUBGROUP (if not 0), by shuffles. KEYS: BEFORE makes keys, which takes a while.
+// subgroups of SUBGROUP (if not 0), by shuffles. TWO_QUADS: two of each row are loaded before the first is folded.
 //   in0  input
 // PARTIAL: AXIS is cut into CHUNKS parts of LENGTH; the results go to a scratch buffer, without AFTER.
 layout(constant_id = 0) const int AXIS = 1;
@@ -69,7 +69,7 @@ void fold_four(uint e, uint lane) {
 #if ROW_BY_ROW
 #define ADD_ALL(r) IF_ROW(r) for (k = lane; k < uint(QUADS); k += STRIDE) { ADD(r) }
     EACH_ROW(ADD_ALL)
-#elif KEYS
+#elif TWO_QUADS
     // Keys take a while to make: two quads of every row are loaded before the first key is, so that more
     // loads are on their way.
     for (k = lane; k + uint(LANES) < uint(QUADS); k += uint(2 * LANES)) {

@@ -123,7 +123,6 @@ TEST_F(Widen, OperandsThatAreReadOften) {
     }
 }
 
-// A vector's matrix is read once, and few columns read rows seldom; several matrices are attention's.
 // Tiles of what is unpacked at every read are so small that enough of them keep the device busy; larger ones are few.
 TEST_F(Widen, LargerTilesInParts) {
     if (device_->plan().own_rows == 0) GTEST_SKIP() << "the driver takes minutes to compile large register tiles";
@@ -140,6 +139,7 @@ TEST_F(Widen, LargerTilesInParts) {
     }
 }
 
+// A vector's matrix is read once, and few columns read rows seldom; several matrices are attention's.
 TEST_F(Widen, OthersAreReadAsTheyAre) {
     const auto device = open("gemm");
     for (const auto& [line, kernel] :

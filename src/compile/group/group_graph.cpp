@@ -41,8 +41,7 @@ bool has_registers(const GroupGraph& fusion, const Group& group, const GroupLeav
         const DType type = fusion.graph.value(fusion.graph.node(id).outputs.front()).type;
         return is_float(type) && type != DType::fp32 && !(fusion.device.fast_fp16 && type == DType::fp16);
     });
-    const bool whole = group.space.empty() || group.space.back() % 4 == 0;
-    const bool reads_apart = !whole && leaves.reads.size() > group.choice->operands.size();
+    const bool reads_apart = !group.choice->aligned && leaves.places > 0;
     return group.choice->held_registers + members + (rounds ? 24 : 16) + (reads_apart ? 16 : 0) <= registers;
 }
 

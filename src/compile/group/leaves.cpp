@@ -235,6 +235,7 @@ GroupLeaves Walk::finish() {
     count(group_.members);
     for (const Group::Prologue& prologue : group_.prologues) count(prologue.members);
     found_.operations -= largest;
+    found_.places = leaves_.size();
     for (const GroupLeaves::Read& read : found_.reads) {
         const std::uint64_t bytes = operand_bytes(
             graph_, read.operand, group_.choice ? group_.choice->scratch_bytes : std::vector<std::uint64_t>());

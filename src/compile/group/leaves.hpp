@@ -23,6 +23,7 @@ struct GroupLeaves {
     /// Of these nodes but the largest one, OpDef::operations; of rows, of what is made of each of their elements.
     std::int64_t operations = 0;
     std::size_t bindings = 0;   ///< of the reads; large tensors take several
+    std::size_t places = 0;     ///< where members read, those of rows not counted
     std::size_t registers = 0;  ///< of 32 bits, that one quad of members keeps at once, about
 };
 

@@ -130,10 +130,10 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
         why = "neighbouring pixels share too little";
         return std::nullopt;
     }
-    // The weights and the window, four channels each. Narrow floats, which become fp32 by integer work, take more:
-    // Mali's compiler spilled ten to thirteen of them.
+    // The weights, the window and the sums, four channels each. Narrow floats, which become fp32 by integer work, take
+    // more where registers are few: with ten to thirteen of these quads Mali's compiler spilled.
     const DType type = view.in(0).type;
-    const bool takes_apart = unpacks(type, device) || type == DType::bf16;
+    const bool takes_apart = device.has_few_registers() && (unpacks(type, device) || type == DType::bf16);
     const auto fits = [&](int pixels) {
         const std::int64_t under = y.kernel * ((pixels - 1) * x.stride + x.kernel);
         return 64 * (g.window.taps() + under + pixels) <= (takes_apart ? 8 : 13) * std::int64_t{device.registers};

@@ -52,9 +52,11 @@ bool may_turn(const NodeView& view, const Product& p, const DevicePlan& device) 
 
 /// Whether that costs less than turning them at every read. Guesses, as widen.cpp's. A tile in shared memory turns a
 /// word once for all its rows: what is saved, up to a tenth of the work (docs/gpu-compilers.md), is more than another
-/// dispatch costs where there is much.
-bool should_turn(const Product& p, bool for_tiles) {
-    return p.batch == 1 && p.rows >= 64 && p.work() >= (for_tiles ? 256 * least_work : least_work);
+/// dispatch costs where there is much, and where several tiles read each word.
+bool should_turn(const Product& p, const ProductChoice& planned) {
+    if (p.batch != 1 || p.rows < 64) return false;
+    return planned.choice.kernel == "gemm_tiles" ? planned.column_reads >= 4 && p.work() >= 256 * least_work
+                                                 : p.work() >= least_work;
 }
 
 /// Adds that pass to `choice`. Returns what the kernel reads.
@@ -123,7 +125,7 @@ std::optional<KernelChoice> plan_product(const NodeView& view, const DevicePlan&
     const std::string& kernel = planned->choice.kernel;
     const bool in_tiles = kernel == "gemm_tiles";
     if ((in_tiles || kernel == "gemm_direct") && may_turn(view, *product, device) &&
-        device.chooses(should_turn(*product, in_tiles), "turns", in_tiles)) {
+        device.chooses(should_turn(*product, *planned), "turns", in_tiles)) {
         Product turned = *product;
         turned.turns = true;
         const SizeChoices::Scope scope(device.sizes, device.sizes ? device.sizes->scope() + ", turned" : "");

@@ -123,8 +123,6 @@ ProductChoice choice_of_direct(const Product& p, const DevicePlan& device, const
     define(choice, "TN", tile.quads);
     define(choice, "ROW_BLOCKS", whole_loads ? 4 : 1);
     define(choice, "DOT4", static_cast<int>(p.dot4));
-    if (p.turns)
-        choice.defines.insert(choice.defines.end(), {{"TURNED", "1"}, {"SUMMED", std::to_string(summed_blocks)}});
     // Its inner elements are a constant's, without which addresses take too many registers. Fewer rows than a tile's,
     // for which a model of open sizes has it nevertheless, take the form of any convolution.
     const bool any_size = has_any_size(p) && p.rows >= tile.rows;
@@ -329,13 +327,14 @@ std::optional<ProductChoice> plan_cooperative(const Product& p, DType type, DTyp
         const std::int64_t unit = unit_of(p, type, form, depth, size);
         if (unit == 0) continue;
         const std::int64_t tiles = p.batch * quotient_up(p.rows, rows) * quotient_up(p.columns, columns);
-        if (!device.chooses(tiles * rows * columns <= 3 * p.batch * p.rows * p.columns, "full", rows * columns)) {
+        if (!device.chooses(tiles * rows * columns <= 3 * p.batch * p.rows * p.columns, "full",
+                            1000 * rows + columns)) {
             why = fmt::format("most of its tiles of {}x{} would be empty", rows, columns);
             continue;
         }
         // A device's matrix units are kept busy by fewer invocations than its other units: by a workgroup for 512 of
         // them with large tiles, which read less, for 2048 with small ones. Both are guesses.
-        if (fixed_rows == 0 && !device.keeps_busy(tiles * (rows == 128 ? 512 : 2048), "busy", rows * columns)) {
+        if (fixed_rows == 0 && !device.keeps_busy(tiles * (rows == 128 ? 512 : 2048), "busy", 1000 * rows + columns)) {
             why = fmt::format("{} tiles leave the device idle", tiles);
             continue;
         }

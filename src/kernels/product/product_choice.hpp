@@ -8,6 +8,9 @@ namespace tosavk {
 /// How often something is read that `n` invocations need, `together` of them at a time.
 inline double times(std::int64_t n, std::int64_t together) { return static_cast<double>(quotient_up(n, together)); }
 
+/// Blocks of a quad of columns whose sums an invocation of turn_columns makes. A guess.
+constexpr int summed_blocks = 8;
+
 inline KernelChoice choice_of(const Product& p, const char* kernel) {
     KernelChoice choice;
     choice.kernel = kernel;
@@ -18,6 +21,8 @@ inline KernelChoice choice_of(const Product& p, const char* kernel) {
                       {"INTEGERS", p.integers ? "1" : "0"},
                       {"CONVERTS", std::to_string(static_cast<int>(p.converts))},
                       {"WIDE", p.is_wide ? "1" : "0"}};
+    if (p.turns)
+        choice.defines.insert(choice.defines.end(), {{"TURNED", "1"}, {"SUMMED", std::to_string(summed_blocks)}});
     choice.aligned = p.columns % 4 == 0;
     choice.in_rows = true;
     choice.work = p.work();
@@ -40,9 +45,6 @@ inline bool has_any_size(const Product& p) { return p.is_flat && p.inner % 4 == 
 /// plan_tiles_in_parts() where tiles are in registers alone.
 std::optional<ProductChoice> plan_rows_in_parts(const Product& p, const DevicePlan& device, std::string& why,
                                                 int fixed_parts);
-
-/// Blocks of a quad of columns whose sums an invocation of turn_columns makes. A guess.
-constexpr int summed_blocks = 8;
 
 constexpr double least_work = 1 << 20;  ///< of a product that is worth a pass before; a guess
 

@@ -45,7 +45,8 @@ int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
         grid.depth = depth;
         // Each invocation loads at least one block of the rows.
         if (depth * grid.rows < grid.x || (depth > 1 && bytes_of(p, grid) > device.product_tile_bytes)) continue;
-        // So do blocks of a transposed convolution that are no whole quads, each with a place of its own.
+        // Elements of a transposed convolution's blocks that are no whole quads have places of their own, which take
+        // registers: two loads at most.
         if (p.is_transposed && p.inner % 4 != 0 && depth * grid.rows > 2 * grid.x && device.registers <= 128) continue;
         // A step waits twice for all invocations, which is about what two of its loads cost. Where taps are less than a
         // step all blocks stand in one row, and the tap of each is found in every step. All are guesses.
@@ -90,12 +91,11 @@ Grid grid_of(const Product& p, const DevicePlan& device, bool may_split = true) 
     for (const int x : {8, 4, 2}) {
         for (const int size : {128, 64}) {
             // Sums of 48 bits take three or four times the registers; so does it take some to find the rows of a
-            // volume, and to convert what lies there, or to sum up rows beside the products.
+            // volume or of a phase, and to convert what lies there, or to sum up rows beside the products.
             const bool fits_little = device.registers <= 128;
             const bool converts = p.is_float && !p.is_fp32;
-            // Where each element has a place of its own, a phase's taps take as much as a volume's.
-            const bool is_odd = p.is_transposed && (p.inner % 4 != 0 || converts);
-            const bool crowded = p.is_wide || (fits_little && ((p.is_volume && converts) || is_odd || p.sums_rows));
+            const bool finds = (p.is_volume && converts) || (p.is_transposed && (converts || p.inner % 4 != 0));
+            const bool crowded = p.is_wide || (fits_little && (finds || p.sums_rows));
             const int rows = !crowded ? 8 : p.is_wide && (p.is_matrix || p.is_transposed) && fits_little ? 2 : 4;
             const Grid grid{x, size / x, rows, p.is_wide ? 1 : static_cast<int>(device.tile_quads), 1, 1};
             if (grid.y > 32) continue;
@@ -106,7 +106,7 @@ Grid grid_of(const Product& p, const DevicePlan& device, bool may_split = true) 
             const double cost = area * (1 + 4 * reads);
             const std::int64_t enough_tiles = device.tile_parts > 1 ? device.least_tiles : 16;
             if (size == 128 && !device.chooses(grid.tiles(p) >= enough_tiles, "long tile", x)) continue;
-            if (best.x == 0 || device.chooses(cost < least, "grid", x * size)) {
+            if (best.x == 0 || device.chooses(cost < least, "grid", 1000 * x + size)) {
                 best = grid;
                 least = cost;
             }
@@ -146,8 +146,6 @@ ProductChoice choice_of_tiles(const Product& p, const Grid& grid, std::int64_t p
     define(choice, "PARTS", any_size ? std::min<std::int64_t>(parts, 2) : parts);
     if (any_size && parts > 1) set_constants(choice, {{"PART_COUNT", parts}});
     define(choice, "DOT4", static_cast<int>(p.dot4));
-    if (p.turns)
-        choice.defines.insert(choice.defines.end(), {{"TURNED", "1"}, {"SUMMED", std::to_string(summed_blocks)}});
     define(choice, "HALF", p.is_half);
     choice.invocations = static_cast<std::uint32_t>(grid.invocations());
     if (device.paired_products && p.is_float) choice.subgroup_size = device.subgroup_size;

@@ -86,8 +86,8 @@ std::optional<ProductChoice> of_whole_sums(ProductChoice&& planned, const Produc
     return std::nullopt;
 }
 
-/// Of narrow floats, which become fp32 in passes before: their tiles are larger, and a kernel that wants few of them
-/// may be for those alone.
+/// A kernel for few tiles, which declines the small ones of floats that it would unpack, may take the larger ones of
+/// what passes unpack before.
 std::optional<ProductChoice> plan_unpacked(Product& product, const NodeView& view, double reads,
                                            const DevicePlan& device, ProductPlan plan, int setting) {
     Product wide = product;
@@ -97,7 +97,7 @@ std::optional<ProductChoice> plan_unpacked(Product& product, const NodeView& vie
     const SizeChoices::Scope scope(device.sizes, device.sizes ? device.sizes->scope() + ", unpacked" : "");
     std::string why_not;
     std::optional<ProductChoice> planned = plan(wide, device, why_not, setting);
-    if (!planned || !fit(wide, view, device) ||
+    if (!planned || is_filled(wide, *planned) || !fit(wide, view, device) ||
         !device.chooses(pays(wide, view, *planned, reads, least_unpacked), "widens"))
         return std::nullopt;
     product = wide;

@@ -61,7 +61,6 @@ KernelChoice fold_partials(Arithmetic a) {
     a.before = "(x)";
     KernelChoice choice;
     choice.defines = a.defines();
-    choice.defines.emplace_back("KEYS", "0");
     choice.operands = {{no_id, a.partial == "ivec4" ? DType::i32 : DType::fp32, {}, {}, 0}};
     return choice;
 }
@@ -156,13 +155,14 @@ KernelChoice plan_rows(const NodeView& view, const DevicePlan& device, const Axi
 
     KernelChoice choice;
     choice.defines = arithmetic.defines();
-    choice.defines.emplace_back("KEYS", arithmetic.keys() && fits_two ? "1" : "0");
+    choice.defines.emplace_back("TWO_QUADS", arithmetic.keys() && fits_two ? "1" : "0");
     add_operand(choice, view, 0, reads_of_row(s.axis));
     set_rows(choice, device, s.outer, s.axis, used, length, lanes);
     choice.note = fmt::format("{} lanes a row", lanes);
     if (used == 1) return choice;
     KernelPass first = std::move(choice);
     choice = fold_partials(arithmetic);
+    choice.defines.emplace_back("TWO_QUADS", "0");
     set_rows(choice, device, s.outer, used, 1, used, 1);
     choice.note = fmt::format("{} lanes a row, rows in {} parts", lanes, used);
     put_before(choice, std::move(first), quotient_up(s.outer * used, 4) * 4);
