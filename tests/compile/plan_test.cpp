@@ -390,10 +390,11 @@ TEST(Plan, SortsOfGiantsArePlannedOrRefused) {
 TEST(Plan, KeysAreMadeOnce) {
     const Plan extremes = plan_of_reduction(test_device(), {1, 70000}, 1, Op::reduce_max);
     ASSERT_EQ(kernels(extremes), "reduce_rows | reduce_rows");
-    EXPECT_NE(extremes.dispatches[0].glsl.find("#define KEYS 1"), std::string::npos);
-    EXPECT_NE(extremes.dispatches[1].glsl.find("#define KEYS 0"), std::string::npos);
+    EXPECT_NE(extremes.dispatches[0].glsl.find("#define TWO_QUADS 1"), std::string::npos);
+    EXPECT_NE(extremes.dispatches[1].glsl.find("#define TWO_QUADS 0"), std::string::npos);
     const Plan sums = plan_of_reduction(test_device(), {1, 70000}, 1);
-    for (const Dispatch& dispatch : sums.dispatches) EXPECT_NE(dispatch.glsl.find("#define KEYS 0"), std::string::npos);
+    for (const Dispatch& dispatch : sums.dispatches)
+        EXPECT_NE(dispatch.glsl.find("#define TWO_QUADS 0"), std::string::npos);
 }
 
 TEST(Plan, FourProductsAtOnceWhereTheDeviceHasThem) {
