@@ -319,7 +319,7 @@ void main() {
 #define FLUSH_SOMETIMES
 #endif
 #if TRANSPOSED
-    // How many taps there are row_at() says too, anew for each: no registers hold it while one is multiplied.
+    // row_at() also tells how many taps there are. Asked before every tap, that takes no registers in the loop below.
     [[dont_unroll]] for (int tap = FIRST_TAP;; ++tap) {
         Row row = row_at(batch, first);
         if (tap >= END_TAP) break;

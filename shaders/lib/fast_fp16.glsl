@@ -55,18 +55,23 @@ f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
 
 // N_half4q: N_load4q, or, where that gives fp32, the same numbers of fp16. Numbers to calculate with become fp32, where
 // kernels calculate in it, as they are taken out of their words: Intel's compiler makes one instruction of that instead
-// of two.
+// of two. N_load8q(e, v, w): elements 8e to 8e + 7, to calculate with too; where IN<K>_EIGHTS is defined.
 #ifndef X_FLOAT
 #define X_FLOAT 0
 #endif
 #if X_FLOAT && !HALF
+#define NUMBER2 vec2
+#define NUMBER4 vec4
+#define numbers_of_word(w) unpackHalf2x16(uint(w))
+vec4 numbers_of_words(ivec2 w) { return vec4(unpackHalf2x16(uint(w.x)), unpackHalf2x16(uint(w.y))); }
 #define NUMBERS_OF_WORDS(N)                                                                                         \
-    vec4 N##_load4q(uint q) {                                                                                       \
-        uvec2 w = uvec2(N##_pair(q));                                                                               \
-        return vec4(unpackHalf2x16(w.x), unpackHalf2x16(w.y));                                                      \
-    }                                                                                                               \
+    vec4 N##_load4q(uint q) { return numbers_of_words(N##_pair(q)); }                                               \
     f16vec4 N##_half4q(uint q) { return half_of_words(N##_pair(q)); }
 #else
+#define NUMBER2 f16vec2
+#define NUMBER4 f16vec4
+#define numbers_of_word(w) unpackFloat2x16(uint(w))
+#define numbers_of_words(w) half_of_words(w)
 #define NUMBERS_OF_WORDS(N)                                                                                         \
     f16vec4 N##_load4q(uint q) { return half_of_words(N##_pair(q)); }                                               \
     HALF_QUADS(N)
@@ -103,6 +108,12 @@ f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
         TOUCH(B, 4, 0, i >> 3)                                                                                      \
         v = N##_h4[i >> 2];                                                                                         \
         w = N##_h4[(i >> 2) | 1u];                                                                                  \
+    }                                                                                                               \
+    f16vec2 N##_load2q(uint p) { TOUCH(B, 1, 0, p) return f16vec2(N##_h[2u * p], N##_h[2u * p + 1u]); }              \
+    void N##_load8q(uint e, out NUMBER4 v, out NUMBER4 w) {                                                         \
+        TOUCH(B, 4, 0, e)                                                                                           \
+        v = NUMBER4(N##_h4[2u * e]);                                                                                \
+        w = NUMBER4(N##_h4[(2u * e) | 1u]);                                                                         \
     }
 #else
 #define BUFFER_HALVES(N, B) WORD_HALVES(N, B, BUFFER)
@@ -113,6 +124,13 @@ f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
         ivec4 x = N##_w8[i >> 3];                                                                                   \
         v = half_of_words(x.xy);                                                                                    \
         w = half_of_words(x.zw);                                                                                    \
+    }                                                                                                               \
+    NUMBER2 N##_load2q(uint p) { return numbers_of_word(N##_word(p)); }                                             \
+    void N##_load8q(uint e, out NUMBER4 v, out NUMBER4 w) {                                                         \
+        TOUCH(B, 4, 0, e)                                                                                           \
+        ivec4 x = N##_w8[e];                                                                                        \
+        v = numbers_of_words(x.xy);                                                                                 \
+        w = numbers_of_words(x.zw);                                                                                 \
     }
 #endif
 #define READ_fp16(N, B, FROM)                                                                                       \

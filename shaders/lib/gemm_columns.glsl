@@ -7,6 +7,9 @@
 #define COLUMNS8(at, a, b) a = in1_load4q(at), b = in1_load4q((at) + 1u);
 #endif
 
+#ifndef EACH
+#define EACH 1
+#endif
 #if TURNED
 // Where turn_columns.comp has put a quad of columns: its blocks, then what the elements of every SUMMED ones add up to.
 #define TURNED_BLOCKS ((K_BLOCKS + (K_BLOCKS + SUMMED - 1) / SUMMED + 3) / 4 * 4)
@@ -33,6 +36,24 @@ X4 column4(int batch, int k, int quad) { return column4(batch, k, quad, COLUMN_A
 #define LOAD_COLUMNS(c, quad)                                                    \
     X4 w##c##0 = column4(batch, k, quad), w##c##1 = column4(batch, k + 1, quad), \
        w##c##2 = column4(batch, k + 2, quad), w##c##3 = column4(batch, k + 3, quad);
+#if EACH == 2
+// Two quads side by side, the first one even, of rows of whole such pairs: of fp16 (lib/fast_fp16.glsl).
+void columns8(int batch, int k, int quad, out X4 v, out X4 w) {
+#ifdef IN1_EIGHTS
+    v = w = X4(0);
+    if (HAS_QUADS || k < K) in1_load8q(uint((batch * K + k) * (COLUMNS / 8) + quad / 2), v, w);
+#else
+    v = column4(batch, k, quad);
+    w = column4(batch, k, quad + 1);
+#endif
+}
+#define LOAD_COLUMNS8(c, d, quad)                                              \
+    X4 w##c##0, w##c##1, w##c##2, w##c##3, w##d##0, w##d##1, w##d##2, w##d##3; \
+    columns8(batch, k, quad, w##c##0, w##d##0);                                \
+    columns8(batch, k + 1, quad, w##c##1, w##d##1);                            \
+    columns8(batch, k + 2, quad, w##c##2, w##d##2);                            \
+    columns8(batch, k + 3, quad, w##c##3, w##d##3);
+#endif
 #elif X_FLOAT && CONVERTS != 2
 #define LOAD_COLUMNS(c, quad)                                                                   \
     uint from##c = uint((COLUMN_QUAD(quad) * MOST_BLOCKS + block) * 4);                         \

@@ -115,6 +115,7 @@ int taps_y, taps_x;
 #if HALF
 // Factors and short sums in fp16 as the device computes it; TOTAL4 is what they are added up in.
 #define X1 float16_t
+#define X2 f16vec2
 #define X4 f16vec4
 #undef TOTAL4
 #undef TOTAL_SPLAT
@@ -122,6 +123,7 @@ int taps_y, taps_x;
 #define TOTAL_SPLAT(x) vec4(x)
 #elif X_FLOAT
 #define X1 float
+#define X2 vec2
 #define X4 vec4
 #if INTEGERS
 // Whole numbers whose sums fp32 holds, less zero points. CONVERTS: they are made of what is read as i8: 1, rows alone,

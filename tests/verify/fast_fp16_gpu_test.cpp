@@ -7,6 +7,7 @@
 #include "ops/builder.hpp"
 #include "reference/reference.hpp"
 #include "support/gpu_test.hpp"
+#include "support/plan_labels.hpp"
 #include "verify/checker.hpp"
 #include "verify/judge.hpp"
 #include "vk/run/context.hpp"
@@ -111,22 +112,27 @@ TEST_F(FastFp16, ProductsOfMobileGpus) {
 }
 
 /// How fp16 is read and written: as words, as numbers in storage buffers, as texels; products in fp16 or in fp32.
+constexpr std::string_view ways[] = {"words", "storage16", "texels", "products in fp32"};
+
+std::shared_ptr<Device> device_reading(std::string_view way, const DeviceCaps& caps) {
+    return test::open_with([&](DevicePlan& plan) {
+        with_registers(plan);
+        plan.shared_tiles = true;  // for gemm_split
+        plan.registers = 96;       // addresses that step, where there are no texels
+        plan.storage16 = way == "storage16";
+        plan.half_texels = way == "texels";
+        if (way == "texels") plan.texel_elements = caps.max_texel_buffer_elements;
+        plan.half_products = way != "products in fp32";
+    });
+}
+
 TEST_F(FastFp16, WaysOfReading) {
     const DeviceCaps caps = device_->caps();
     if (!caps.fp16) GTEST_SKIP() << "the device has no fp16 arithmetic";
-    for (const char* way : {"words", "storage16", "texels", "products in fp32"}) {
-        const std::string_view name = way;
+    for (const std::string_view name : ways) {
         if (name == "storage16" && !caps.storage16) continue;
-        const auto device = test::open_with([&](DevicePlan& plan) {
-            with_registers(plan);
-            plan.shared_tiles = true;  // for gemm_split
-            plan.registers = 96;       // addresses that step, where there are no texels
-            plan.storage16 = name == "storage16";
-            plan.half_texels = name == "texels";
-            if (name == "texels") plan.texel_elements = caps.max_texel_buffer_elements;
-            plan.half_products = name != "products in fp32";
-        });
-        SCOPED_TRACE(way);
+        const auto device = device_reading(name, caps);
+        SCOPED_TRACE(name);
         check(device, "matmul f16 1x128x96x64", "gemm_direct");
         check(device, "conv2d f16 1x16x16x30 24x3x3 p1 clamp", "gemm_direct");
         check(device, "conv2d f16 1x27x27x3 64x5x5 p2 clamp", "gemm_direct");
@@ -140,6 +146,29 @@ TEST_F(FastFp16, WaysOfReading) {
         check(device, "reduce_sum f16 4x30x64 axis1", "reduce_columns");  // two quads
         check(device, "reduce_sum f16 4x30x35 axis1", "reduce_columns");
         check(device, "softmax f16 7x33", "rows");
+    }
+}
+
+/// Two quads of columns, or of pairs of inner elements, are one load where these are there, and not of texels; lanes
+/// that have no items left; columns that are no multiple of those of neighbours.
+TEST_F(FastFp16, VectorsByEights) {
+    const DeviceCaps caps = device_->caps();
+    if (!caps.fp16) GTEST_SKIP() << "the device has no fp16 arithmetic";
+    const std::string lines[] = {"matmul f16 1x1x512x64",         "matmul f16 3x1x70x40",
+                                 "fully_connected f16 1x1024 68", "matmul f16 1x1x37x24",
+                                 "fully_connected f16 1x100 30",  "fully_connected f16 1x36 8"};
+    const std::string others[] = {"matmul f16 1x1x64x20", "fully_connected f16 1x70 30"};
+    for (const std::string_view way : ways) {
+        if (way == "storage16" && !caps.storage16) continue;
+        const auto device = device_reading(way, caps);
+        SCOPED_TRACE(way);
+        const auto eights = [&](const std::string& line) {
+            check(device, line, "gemm_split");
+            const Plan plan = make_plan(*fast_graph(line), device->plan(), {});
+            return std::max(test::first_define(plan, "EACH"), test::first_define(plan, "SINGLE")) == 2;
+        };
+        for (const std::string& line : lines) EXPECT_EQ(eights(line), way != "texels") << line;
+        for (const std::string& line : others) EXPECT_FALSE(eights(line)) << line;
     }
 }
 

@@ -73,6 +73,7 @@ std::optional<ConvProduct> flat_product(const NodeView& view, const DevicePlan& 
     if (!conv) return std::nullopt;
     conv->product.is_fp32 = view.in(0).type == DType::fp32;
     conv->product.is_half = device.fast_fp16 && device.half_products && view.in(0).type == DType::fp16;
+    conv->product.loads_halves = device.fast_fp16 && view.in(0).type == DType::fp16;
     conv->product.unpacks = unpacks(view.in(0).type, device);
     if (loop_steps(device, 1, conv->product.passes(), why) != 1) return std::nullopt;
     if (view.in(2).is_constant()) conv->product.dot4 = dot4_of(view.in(0).type, device);

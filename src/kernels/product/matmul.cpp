@@ -23,6 +23,7 @@ std::optional<Product> product_of(const NodeView& view, const DevicePlan& device
                           .is_float = is_float(type),
                           .is_fp32 = type == DType::fp32,
                           .is_half = device.fast_fp16 && device.half_products && type == DType::fp16,
+                          .loads_halves = device.fast_fp16 && type == DType::fp16,
                           .unpacks = unpacks(type, device),
                           .is_wide = type == DType::i16,
                           .dot4 = dot4_of(type, device),

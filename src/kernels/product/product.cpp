@@ -382,6 +382,12 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     const std::int64_t most = !device.has_few_registers() ? 4 : p.unpacks || p.is_wide || p.is_volume ? 1 : 2;
     const std::int64_t rows = device.chooses(p.rows >= most, "four rows") ? most : std::min<std::int64_t>(p.rows, most),
                        tiles = p.batch * quotient_up(p.rows, rows) * p.quads();
+    // Of a matrix times a vector of fp16 two quads side by side are one load: of `each` quads of columns that an
+    // invocation makes, or of inner elements, which it takes in `pairs`. A texel is one quad, of the vector too.
+    const bool halves = p.loads_halves && rows == 1, texels = halves && device.half_texels,
+               is_single = p.is_vector && rows == 1 && !texels,
+               eights = halves && !texels && (p.is_matrix ? p.columns % 8 == 0 : is_single && p.inner % 4 == 0);
+    const std::int64_t each = eights && p.is_matrix ? 2 : 1, pairs = eights && is_single ? 2 : 1;
     // Half of what keeps the device busy is enough where each then reads far less. The phases of TRANSPOSE_CONV2D have
     // no parts, which others have by now where large tiles are too few.
     const std::int64_t own_rows = std::min<std::int64_t>(device.own_rows, p.is_transposed ? 4 : device.own_rows);
@@ -398,11 +404,11 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     const std::int64_t size = device.product_tiles && rows == 1 ? max_invocations : device.workgroup_size;
     std::int64_t lanes = fixed_lanes != 0 ? fixed_lanes : 4, side = 1;
     // Columns that are neighbours in memory are read in whole segments of 64 bytes.
-    while (p.quad_bytes != 0 && side * p.quad_bytes < 64 && 2 * side <= p.quads() && 2 * side * lanes <= size)
-        side *= 2;
+    const auto few_bytes = [&] { return p.quad_bytes != 0 && side * each * p.quad_bytes < 64; };
+    while (few_bytes() && 2 * side * each <= p.quads() && 2 * side * lanes <= size) side *= 2;
     // The copy rate takes several times as many loads at once as keep a device busy with arithmetic.
     const std::int64_t busy = (device.product_tiles && rows == 1 ? 4 : 1) * device.busy_invocations;
-    const auto enough = [&] { return lanes * tiles >= busy || p.blocks() < 4 * lanes; };
+    const auto enough = [&] { return lanes * tiles >= busy * each || p.blocks() < 4 * lanes; };
     while (fixed_lanes == 0 && 2 * lanes * side <= size && !device.chooses(enough(), "lanes", lanes)) lanes *= 2;
     KernelChoice choice = choice_of(p, "gemm_split");
     define(choice, "TM", rows);
@@ -411,11 +417,12 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     define(choice, "DOT4", static_cast<int>(dot4));
     define(choice, "HALF", p.is_half);
     define(choice, "SIDE", side);
-    const bool is_single = p.is_vector && rows == 1;
-    define(choice, "SINGLE", is_single);
-    // Loads that are on their way together, of inner elements or of blocks.
+    define(choice, "EACH", each);
+    choice.reads_eights = eights;
+    define(choice, "SINGLE", is_single ? pairs : 0);
+    // Loads that are on their way together, of inner elements, of pairs of these or of blocks.
     std::int64_t many = is_single ? 8 : rows == 1 ? 4 : 2;
-    const std::int64_t least = is_single ? 4 : 1, all = is_single ? p.inner : p.blocks();
+    const std::int64_t least = is_single ? 4 : 1, all = is_single ? p.inner / pairs : p.blocks();
     if (device.has_few_registers() || loads_are_loops(device) || p.is_wide) many = least;
     const bool any_size = device.product_tiles && has_any_size(p) && !is_single;
     // Where a tap lies an invocation asks once for the blocks that it takes of it. What cuts a convolution's input out
@@ -440,10 +447,11 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
         define(choice, "LANES", lanes);
     }
     const std::int64_t invocations = std::max<std::int64_t>(device.workgroup_size, lanes * side),
-                       across = tiles / p.quads() * quotient_up(p.quads(), side);
+                       across = tiles / p.quads() * quotient_up(p.quads(), side * each);
     choice.invocations = static_cast<std::uint32_t>(invocations);
     choice.groups = spill_groups(quotient_up(across, invocations / (lanes * side)), device);
-    choice.note = fmt::format("{}x4 tile, sums shared by {}{}", rows, lanes, dot4 != Dot4::none ? at_once : "");
+    choice.note =
+        fmt::format("{}x{} tile, sums shared by {}{}", rows, 4 * each, lanes, dot4 != Dot4::none ? at_once : "");
     return ProductChoice{.choice = std::move(choice),
                          .row_reads = times(p.quads(), 1),
                          .column_reads = times(p.rows, rows),

@@ -25,9 +25,10 @@ struct Product {
     bool is_volume = false;      ///< of CONV3D
     bool is_transposed = false;  ///< of TRANSPOSE_CONV2D
     bool is_float = false;
-    bool is_fp32 = false;  ///< factors are computed with in fp32, as they lie in memory but for `converts`
-    bool is_half = false;  ///< of fp16, and in the device's fp16 (DevicePlan::fast_fp16) where the kernel can
-    bool unpacks = false;  ///< of fp16 or fp8, which become fp32 by integer work
+    bool is_fp32 = false;       ///< factors are computed with in fp32, as they lie in memory but for `converts`
+    bool is_half = false;       ///< of fp16, and in the device's fp16 (DevicePlan::fast_fp16) where the kernel can
+    bool loads_halves = false;  ///< of fp16 of precision fast, which is read as it lies in memory
+    bool unpacks = false;       ///< of fp16 or fp8, which become fp32 by integer work
     /// Of numbers that become fp32 in passes before (widen.hpp), or in constants: is_float and is_fp32 then.
     bool widens = false;
     bool fills = false;  ///< of a convolution: that pass makes four inner elements of three or two, of any type

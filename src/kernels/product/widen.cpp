@@ -86,14 +86,20 @@ std::optional<ProductChoice> of_whole_sums(ProductChoice&& planned, const Produc
     return std::nullopt;
 }
 
+/// What passes make of its operands is read instead.
+void read_widened(Product& p) {
+    p.widens = true;
+    if (p.quad_bytes != 0) p.quad_bytes = 4 * static_cast<std::int64_t>(size_of(DType::fp32));
+}
+
 /// A kernel for few tiles, which declines the small ones of floats that it would unpack, may take the larger ones of
 /// what passes unpack before.
 std::optional<ProductChoice> plan_unpacked(Product& product, const NodeView& view, double reads,
                                            const DevicePlan& device, ProductPlan plan, int setting) {
     Product wide = product;
-    wide.unpacks = false;
-    wide.is_fp32 = wide.widens = true;
-    if (wide.quad_bytes != 0) wide.quad_bytes = 4 * static_cast<std::int64_t>(size_of(DType::fp32));
+    wide.unpacks = wide.loads_halves = false;
+    wide.is_fp32 = true;
+    read_widened(wide);
     const SizeChoices::Scope scope(device.sizes, device.sizes ? device.sizes->scope() + ", unpacked" : "");
     std::string why_not;
     std::optional<ProductChoice> planned = plan(wide, device, why_not, setting);
@@ -126,7 +132,7 @@ std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view
         product = wide;
         return again;
     }
-    wide.unpacks = wide.sums_rows = false;
+    wide.unpacks = wide.loads_halves = wide.sums_rows = false;
     wide.is_float = wide.is_fp32 = true;
     wide.integers = !product.is_float;
     if (!by_pass) {
@@ -136,9 +142,8 @@ std::optional<ProductChoice> plan_widened(Product& product, const NodeView& view
         const bool fits = wide.converts == Converts::both || planned->choice.kernel == "gemm_direct";
         if (wide.converts == Converts::none || !fits) return planned;
     }
-    wide.widens = wide.converts != Converts::both;
     wide.dot4 = Dot4::none;
-    if (wide.widens && wide.quad_bytes != 0) wide.quad_bytes = 4 * static_cast<std::int64_t>(size_of(DType::fp32));
+    if (wide.converts != Converts::both) read_widened(wide);
     // Its choices are other ones.
     const SizeChoices::Scope scope(device.sizes, device.sizes ? device.sizes->scope() + ", widened" : "");
     std::optional<ProductChoice> again = plan(wide, device, why, setting);
