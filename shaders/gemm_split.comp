@@ -2,11 +2,11 @@
 // quads of columns, take every LANES-th block of the inner dimension (JOINED: every LANES-th MANY of them) and fold
 // their sums as a tree. LANES is a power of two from TM up to the workgroup size. SIDE tiles lie side by side, so that
 // neighbours read neighbouring columns where these are neighbours in memory. EACH may be 2 for MATMUL of one row of
-// floats: two quads are one load then. MANY blocks are taken at a time: their loads are on their way together. DOT4, of
-// convolutions: products of four 8-bit pairs are one instruction. SINGLE, of a convolution that is a matrix times a
-// vector of floats: an invocation takes every LANES-th of the inner elements (2: of the pairs of them), MANY at a time,
-// and its neighbours read the columns of the next ones. JOINED: the MANY blocks of an invocation lie side by side in
-// one tap, for which it looks once. With FLAT one pipeline has any LANES too, and SIDE is 1.
+// fp16 alone (precision fast), whose quads are read as pairs. MANY blocks are taken at a time: their loads are on their
+// way together. DOT4, of convolutions: products of four 8-bit pairs are one instruction. SINGLE, of a convolution that
+// is a matrix times a vector of floats: an invocation takes every LANES-th of the inner elements (2: of the pairs of
+// them), MANY at a time, and its neighbours read the columns of the next ones. JOINED: the MANY blocks of an invocation
+// lie side by side in one tap, for which it looks once. With FLAT one pipeline has any LANES too, and SIDE is 1.
 #extension GL_EXT_control_flow_attributes : require
 #include "lib/gemm_operands.glsl"
 #include "lib/gemm_columns.glsl"
@@ -223,7 +223,7 @@ void main() {
             ADD(r, x.y, w01)
             ADD(r, x.z, w02)
             ADD(r, x.w, w03)
-#elif HALF || (X_FLOAT && TOSAVK_FMA)
+#elif HALF || EACH == 2 || (X_FLOAT && TOSAVK_FMA)
             ADD_FOUR(r, x, w00, w01, w02, w03)
 #else
             acc[r] += x.x * w00 + x.y * w01 + x.z * w02 + x.w * w03;

@@ -55,7 +55,8 @@ f16vec4 exact_sqrt(f16vec4 x) { return sqrt(x); }
 
 // N_half4q: N_load4q, or, where that gives fp32, the same numbers of fp16. Numbers to calculate with become fp32, where
 // kernels calculate in it, as they are taken out of their words: Intel's compiler makes one instruction of that instead
-// of two. N_load8q(e, v, w): elements 8e to 8e + 7, to calculate with too; where IN<K>_EIGHTS is defined.
+// of two. Where IN<K>_EIGHTS is defined, to calculate with too: N_load2q(p), elements 2p and 2p + 1, and
+// N_load8q(e, v, w), elements 8e to 8e + 7.
 #ifndef X_FLOAT
 #define X_FLOAT 0
 #endif

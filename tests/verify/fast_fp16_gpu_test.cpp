@@ -149,8 +149,8 @@ TEST_F(FastFp16, WaysOfReading) {
     }
 }
 
-/// Two quads of columns, or of pairs of inner elements, are one load where these are there, and not of texels; lanes
-/// that have no items left; columns that are no multiple of those of neighbours.
+/// Quads of columns are read in pairs, and so are inner elements, but for texels; lanes that have no items left;
+/// columns that are no multiple of those of neighbours.
 TEST_F(FastFp16, VectorsByEights) {
     const DeviceCaps caps = device_->caps();
     if (!caps.fp16) GTEST_SKIP() << "the device has no fp16 arithmetic";
@@ -169,6 +169,43 @@ TEST_F(FastFp16, VectorsByEights) {
         };
         for (const std::string& line : lines) EXPECT_EQ(eights(line), way != "texels") << line;
         for (const std::string& line : others) EXPECT_FALSE(eights(line)) << line;
+    }
+}
+
+/// Operands that other operators make, or that lie in several bindings, have no such loads. What follows is fused too.
+TEST_F(FastFp16, VectorsOfOtherOperands) {
+    const auto whole = test::open_with(with_small_tiles), tiles = test::open_with(with_tiles);
+    const auto parts = test::open_with([](DevicePlan& plan) {
+        with_small_tiles(plan);
+        plan.max_binding_bytes = 4096;
+    });
+    if (!whole->plan().has_fp16) GTEST_SKIP() << "the device has no fp16 arithmetic";
+    for (const char* line : {"matmul f16 1x1x70x64", "fully_connected f16 1x100 64 clamp"})
+        for (const auto& device : {whole, tiles, parts}) check(device, line, "gemm_split");
+    for (const bool first : {false, true}) {
+        for (const bool second : {false, true}) {
+            GraphBuilder b("product", level_8k);
+            const ValueId x = b.input("x", DType::fp16, {2, 1, 96}), y = b.input("y", DType::fp16, {2, 96, 8});
+            const ValueId z = b.input("z", DType::fp16, {2, 1, 8}), zero = b.scalar(DType::fp16, 0);
+            const auto made = [&](ValueId of, const char* name) {
+                return b.add1(Op::abs, {of}, DType::fp16, {}, name);
+            };
+            const ValueId product =
+                b.add1(Op::matmul, {first ? made(x, "row") : x, second ? made(y, "columns") : y, zero, zero},
+                       DType::fp16, {}, "product");
+            b.output(b.add1(Op::add, {product, z}, DType::fp16, {}, "sum"));
+            const auto graph = std::make_shared<const Graph>(to_fp16(b.finish(), true));
+            for (const auto& device : {whole, tiles, parts}) {
+                const Plan plan = make_plan(*graph, device->plan(), {});
+                ASSERT_EQ(plan.dispatches.size(), 1u);
+                const std::string& glsl = plan.dispatches[0].glsl;
+                EXPECT_EQ(glsl.find("#define IN0_EIGHTS") == std::string::npos, first);
+                EXPECT_EQ(glsl.find("#define IN1_EIGHTS") == std::string::npos, second);
+                EXPECT_EQ(test::first_define(plan, "EACH"), 2);
+                const CheckReport report = Checker(device, graph).run(9);
+                EXPECT_TRUE(report.passed) << first << second << ": " << report.detail;
+            }
+        }
     }
 }
 

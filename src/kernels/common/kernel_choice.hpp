@@ -55,8 +55,8 @@ struct KernelOperand {
     int scratch = -1;                  ///< number of a scratch buffer of the choice
     ReadPath path = ReadPath::buffer;  ///< set where the source is built
     /// How often each element is read, about, in quads that are used in part too. 0: not said. A kernel that says it
-    /// promises to read by load1, load4 and loadn alone (load8 and words8 where INK_EIGHTS is defined, words16 where
-    /// INK_SIXTEENS is), and nothing beyond the tensor's last quad.
+    /// promises to read by load1, load4 and loadn alone (load8, words8, load2q and load8q where INK_EIGHTS is defined,
+    /// words16 where INK_SIXTEENS is), and nothing beyond the tensor's last quad.
     double reads = 0;
 };
 
@@ -91,10 +91,11 @@ struct KernelPass {
     DType writes_type = DType::fp32;  ///< of that scratch buffer's elements
     bool stores_quads = false;        ///< it stores whole quads there, not single elements
     double work = 0;                  ///< arithmetic operations of this pass, a multiply-add counts two
-    bool reads_eights = false;  ///< it wants inK_load8 (words8 of i8), which is there (INK_EIGHTS) where has_load8() of
-                                ///< kernels/common/tensors.hpp says so
-    bool reads_sixteens =
-        false;  ///< of i8: inK_words16(q), words 4q to 4q + 3; there (INK_SIXTEENS) as has_words16() says
+    /// It wants inK_load8 (of i8 words8, of fp16 load2q and load8q), which are there (INK_EIGHTS) where has_load8() of
+    /// kernels/common/tensors.hpp says so.
+    bool reads_eights = false;
+    /// Of i8: inK_words16(q), words 4q to 4q + 3; there (INK_SIXTEENS) as has_words16() says.
+    bool reads_sixteens = false;
 };
 
 /// The dispatch that makes the node's outputs, and those that must run before it. A kernel of a node with several

@@ -13,8 +13,8 @@ std::uint64_t operand_bytes(const Graph& graph, const KernelOperand& operand,
 /// Texels where the device plan has a use for them and the tensor is not too large.
 ReadPath path_of(std::uint64_t bytes, DType type, const DevicePlan& device);
 
-/// Whether a tensor can have in<index>_load8: i8 in texels; i8, i32 and fp32 in one storage buffer where those are
-/// slow.
+/// Whether a tensor can have in<index>_load8 (of fp16 load2q and load8q too): i8 in texels; in one storage buffer i8,
+/// i32 and fp32 where those are slow, i8 where lanes load together, and fp16 of precision fast.
 bool has_load8(std::uint64_t bytes, DType type, const DevicePlan& device);
 /// Whether it can have in<index>_words16: i8 in one storage buffer.
 bool has_words16(std::uint64_t bytes, DType type, const DevicePlan& device);

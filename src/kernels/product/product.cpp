@@ -382,8 +382,9 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     const std::int64_t most = !device.has_few_registers() ? 4 : p.unpacks || p.is_wide || p.is_volume ? 1 : 2;
     const std::int64_t rows = device.chooses(p.rows >= most, "four rows") ? most : std::min<std::int64_t>(p.rows, most),
                        tiles = p.batch * quotient_up(p.rows, rows) * p.quads();
-    // Of a matrix times a vector of fp16 two quads side by side are one load: of `each` quads of columns that an
-    // invocation makes, or of inner elements, which it takes in `pairs`. A texel is one quad, of the vector too.
+    // A matrix times a vector of fp16 is read by two quads that lie side by side, of `each` quads of columns that an
+    // invocation makes, or of inner elements, which it takes in `pairs`: most devices load them as one. A texel is one
+    // quad, of the vector too.
     const bool halves = p.loads_halves && rows == 1, texels = halves && device.half_texels,
                is_single = p.is_vector && rows == 1 && !texels,
                eights = halves && !texels && (p.is_matrix ? p.columns % 8 == 0 : is_single && p.inner % 4 == 0);
@@ -401,6 +402,7 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
         return std::nullopt;
     }
     // A vector's matrix is read at the rate of memory by those whose loads are on their way together.
+    static_assert(2 * max_invocations * 16 <= 16384, "sums of two quads fit the least shared memory");
     const std::int64_t size = device.product_tiles && rows == 1 ? max_invocations : device.workgroup_size;
     std::int64_t lanes = fixed_lanes != 0 ? fixed_lanes : 4, side = 1;
     // Columns that are neighbours in memory are read in whole segments of 64 bytes.
@@ -453,7 +455,7 @@ std::optional<ProductChoice> plan_split_sums(const Product& p, const DevicePlan&
     choice.note =
         fmt::format("{}x{} tile, sums shared by {}{}", rows, 4 * each, lanes, dot4 != Dot4::none ? at_once : "");
     return ProductChoice{.choice = std::move(choice),
-                         .row_reads = times(p.quads(), 1),
+                         .row_reads = times(p.quads(), each),
                          .column_reads = times(p.rows, rows),
                          .dot4 = dot4,
                          .lane_blocks = many * quotient_up(p.blocks(), many * lanes)};
