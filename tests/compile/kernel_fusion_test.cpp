@@ -131,6 +131,33 @@ TEST(Prologues, BothTensorsOfAScatterAreComputed) {
     EXPECT_EQ(plan_with(b.finish()), "SCATTER | SCATTER | ABS+ABS+SCATTER");
 }
 
+// Compilers of GPUs that give few registers spill a product of many rows whose operand is computed where it is read.
+TEST(Prologues, ProductsOfManyRowsLeaveThemNoRegisters) {
+    const auto plan = [](std::int64_t rows, std::uint32_t registers, std::uint32_t busy) {
+        GraphBuilder b("gated");
+        const ValueId x = b.input("x", DType::fp32, {1, rows, 1024}), gate = b.input("gate", DType::fp32, {1, 1, 1024}),
+                      zero = b.scalar(DType::fp32, 0);
+        const ValueId gated = b.add1(Op::mul, {x, gate, b.scalar(DType::i8, 0)}, DType::fp32, {}, "gated");
+        b.output(b.add1(Op::matmul, {gated, b.input("w", DType::fp32, {1, 1024, 4}), zero, zero}, DType::fp32));
+        DevicePlan device = test_device();
+        device.int64 = device.fma_chains = device.shared_tiles = true;
+        device.own_rows = 8;
+        device.subgroup_lanes = 1;
+        device.tile_parts = 16;
+        device.registers = registers;
+        device.busy_invocations = busy;
+        std::string text;
+        for (const Dispatch& d : make_plan(b.finish(), device, {}).dispatches)
+            text += d.label + " by " + d.kernel + "; ";
+        return text;
+    };
+    EXPECT_EQ(plan(64, 96, 1), "MUL+MATMUL by gemm_direct; ");
+    EXPECT_EQ(plan(64, 64, 1), "MUL by elementwise; MATMUL by gemm_direct; ");
+    EXPECT_EQ(plan(5, 64, 1), "MUL+MATMUL by gemm_direct; ");
+    EXPECT_EQ(plan(64, 96, 64), "MUL+MATMUL by gemm_direct; MATMUL by gemm_parts; ");
+    EXPECT_EQ(plan(64, 64, 64), "MUL by elementwise; MATMUL by gemm_direct; MATMUL by gemm_parts; ");
+}
+
 TEST(Prologues, TheDeviceMustBindWhatBothRead) {
     GraphBuilder b("bindings");
     const ValueId x = b.input("x", DType::fp32, {1, 6, 8}), y = b.input("y", DType::fp32, {1, 6, 8}),

@@ -42,7 +42,14 @@ bool has_registers(const GroupGraph& fusion, const Group& group, const GroupLeav
         return is_float(type) && type != DType::fp32 && !(fusion.device.fast_fp16 && type == DType::fp16);
     });
     const bool reads_apart = !group.choice->aligned && leaves.places > 0;
-    return group.choice->held_registers + members + (rounds ? 24 : 16) + (reads_apart ? 16 : 0) <= registers;
+    // A prologue's results are kept beside the sums that they are multiplied for, about as many (it spilled MUL and a
+    // convolution of seven pixels).
+    std::size_t held = group.choice->held_registers;
+    if (!group.prologues.empty()) {
+        for (const KernelPass& pass : group.choice->earlier) held = std::max(held, pass.held_registers);
+        held *= 2;
+    }
+    return held + members + (rounds ? 24 : 16) + (reads_apart ? 16 : 0) <= registers;
 }
 
 /// Whether the value reaches this consumer by the stores of its own group.

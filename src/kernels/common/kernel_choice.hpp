@@ -91,6 +91,7 @@ struct KernelPass {
     DType writes_type = DType::fp32;  ///< of that scratch buffer's elements
     bool stores_quads = false;        ///< it stores whole quads there, not single elements
     double work = 0;                  ///< arithmetic operations of this pass, a multiply-add counts two
+    std::size_t held_registers = 0;   ///< of 32 bits, that an invocation's results take beside the one that is stored
     /// It wants inK_load8 (of i8 words8, of fp16 load2q and load8q), which are there (INK_EIGHTS) where has_load8() of
     /// kernels/common/tensors.hpp says so.
     bool reads_eights = false;
@@ -104,10 +105,8 @@ struct KernelChoice : KernelPass {
     std::vector<KernelPass> earlier;           ///< in execution order
     std::vector<std::uint64_t> scratch_bytes;  ///< sizes of the scratch buffers
     bool fuses_followers = true;  ///< the kernel ends in FUSED(e, n, value), so elementwise followers may join
-    std::size_t held_registers =
-        0;                   ///< of 32 bits, that an invocation's other results take while it computes followers
-    bool aligned = true;     ///< every FUSED call has e % 4 == 0 and n == 4 (allocations are padded)
-    bool by_eights = false;  ///< it calls FUSED8(e, v, w) instead, e % 8 == 0, for the quads at e and e + 4
+    bool aligned = true;          ///< every FUSED call has e % 4 == 0 and n == 4 (allocations are padded)
+    bool by_eights = false;       ///< it calls FUSED8(e, v, w) instead, e % 8 == 0, for the quads at e and e + 4
     bool in_rows =
         false;  ///< every FUSED call has quads of the output's last dimension, counted from the start of each row
     bool moves_bits =

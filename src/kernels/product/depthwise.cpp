@@ -46,9 +46,14 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
 
     // Neighbours share a row of inputs (docs/performance.md, "Row groups and shared rows"), which must stay in
     // registers beside the sums: 16 of them, a guess, and no more than a device has; small outputs need the invocations
-    // more.
+    // more. Channels that feed several outputs are read one by one where these do not lie in one quad; to unpack each
+    // takes registers.
+    const std::int64_t m = g.multiplier;
+    const bool one_quad = g.in_channels % 4 == 0 && (m == 2 || m % 4 == 0);
+    const bool unpacks_each = m != 1 && !one_quad && device.has_few_registers() && unpacks(view.in(0).type, device);
     const auto fits = [&](std::int64_t pixels) {
-        return 4 * ((pixels - 1) * x.stride + x.kernel + pixels + 1) <= std::int64_t{device.registers} * 5 / 8;
+        const std::int64_t held = 4 * ((pixels - 1) * x.stride + x.kernel + pixels + 1);
+        return 8 * held <= (unpacks_each ? 4 : 5) * std::int64_t{device.registers};
     };
     const auto runs = [&](std::int64_t pixels) { return g.batch * y.out * ((x.out + pixels - 1) / pixels); };
     const auto shares = [&](std::int64_t pixels) {
@@ -87,9 +92,6 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
                            {"INPUT_ZP", operands->input_zp},
                            {"WEIGHT_ZP", operands->weight_zp}});
     set_window_constants(choice, g);
-    // Channels that feed several outputs are read one by one where these do not lie in one quad.
-    const std::int64_t m = g.multiplier;
-    const bool one_quad = g.in_channels % 4 == 0 && (m == 2 || m % 4 == 0);
     const double by_channels = m == 1 ? quad_waste(g.in_channels) : static_cast<double>(one_quad ? m : 4 * m);
     const double shared =
         pixels == 1 ? 1
@@ -131,12 +133,14 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
         return std::nullopt;
     }
     // The weights, the window and the sums, four channels each. Narrow floats, which become fp32 by integer work, take
-    // more where registers are few: with ten to thirteen of these quads Mali's compiler spilled.
+    // more: Mali's compiler spilled with nine to thirteen of these quads (of fp32 with eleven), NVIDIA's with 43.
     const DType type = view.in(0).type;
-    const bool takes_apart = device.has_few_registers() && (unpacks(type, device) || type == DType::bf16);
+    const bool converts = is_small_float(type) && !sums_halves(view, g, device);
+    const bool takes_apart = unpacks(type, device) || type == DType::bf16;
+    const std::int64_t most = !device.has_few_registers() ? 13 : takes_apart ? 8 : 10;
     const auto fits = [&](int pixels) {
-        const std::int64_t under = y.kernel * ((pixels - 1) * x.stride + x.kernel);
-        return 64 * (g.window.taps() + under + pixels) <= (takes_apart ? 8 : 13) * std::int64_t{device.registers};
+        const std::int64_t quads = g.window.taps() + y.kernel * ((pixels - 1) * x.stride + x.kernel) + pixels;
+        return 64 * quads <= most * device.registers && (!converts || quads <= 40 || device.registers > 256);
     };
     const int pixels = fixed_pixels != 0 ? fixed_pixels : g.window.taps() <= 9 && pairs && fits(2) ? 2 : 1;
     if (!fits(pixels)) {

@@ -265,8 +265,10 @@ std::optional<ProductChoice> plan_rows_in_parts(const Product& p, const DevicePl
         why = "this device has no use for tiles that have parts";
         return std::nullopt;
     }
-    // Zero points, and which part it is, take registers that eight rows would need.
-    const bool takes_more = device.has_few_registers() && p.is_matrix && !p.is_float && p.dot4 == Dot4::none;
+    // Which part it is takes registers that eight rows would need, beside zero points or tiles that end within a batch.
+    const bool takes_more =
+        device.has_few_registers() && p.is_matrix &&
+        (p.is_float ? device.chooses(p.batch > 1 && p.rows % 8 != 0, "rest of a batch") : p.dot4 == Dot4::none);
     const auto tile_of = [&](const Product& product) {
         return direct_tile(product, device, [&](const DirectTile& any) {
             return !takes_more && device.chooses(p.rows >= any.rows, "whole rows", any.detail());

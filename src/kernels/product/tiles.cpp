@@ -33,6 +33,12 @@ std::int64_t bytes_of(const Product& p, const Grid& grid) {
     return (p.is_half ? 8 : 16) * grid.split * tiles + 16 * (grid.split - 1) * grid.x * grid.y * grid.quads;
 }
 
+/// Whether a compiler makes the turns of a loop over so many taps at once, and few registers are left: Intel's do of
+/// two.
+bool is_unrolled(const Product& p, std::int64_t taps, const DevicePlan& device) {
+    return !p.is_matrix && taps == 2 && device.registers <= 128;
+}
+
 /// How many blocks lie in shared memory at a time: those with which the loop over the inner dimension costs least, of
 /// all that fit.
 int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
@@ -48,12 +54,17 @@ int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
         // Elements of a transposed convolution's blocks that are no whole quads have places of their own, which take
         // registers: two loads at most.
         if (p.is_transposed && p.inner % 4 != 0 && depth * grid.rows > 2 * grid.x && device.registers <= 128) continue;
+        // Rows of a convolution have places and bits of padding of their own: four loads of them at most.
+        const int loads = is_unrolled(p, p.taps, device) ? 2 : 4;
+        if (!p.is_matrix && depth > 1 && depth * grid.rows > loads * grid.x && device.registers <= 128) continue;
         // A step waits twice for all invocations, which is about what two of its loads cost. Where taps are less than a
         // step all blocks stand in one row, and the tap of each is found in every step. All are guesses.
         const std::int64_t blocks = (p.inner + 3) / 4, step = grid.step(p);
         const bool in_one_row = !p.is_matrix && blocks < step;
-        // The taps of four blocks of a load take registers.
-        if (in_one_row && depth * grid.rows > 8 && p.dot4 != Dot4::none && device.registers <= 128) continue;
+        // The taps of four blocks of a load take registers, and so do those of several loads from a volume.
+        const bool finds =
+            p.is_volume ? depth > 1 && depth * grid.rows > grid.x : p.dot4 != Dot4::none && depth * grid.rows > 8;
+        if (in_one_row && finds && device.registers <= 128) continue;
         const std::int64_t steps = in_one_row ? quotient_up(p.taps * blocks, step) : p.taps * quotient_up(blocks, step);
         const std::int64_t no_whole = blocks % step == 0 ? 0 : p.taps;
         const std::int64_t cost = steps * (2 + depth * (!in_one_row ? 1 : p.dot4 != Dot4::none ? 4 : 2)) + no_whole;
@@ -69,11 +80,13 @@ int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
 /// them wait for each other once a turn.
 Grid with_own_taps(const Product& p, const Grid& grid, const DevicePlan& device) {
     const std::int64_t blocks = (p.inner + 3) / 4;
-    if (p.is_matrix || p.is_transposed || grid.split == 1) return grid;
+    // Where a group's first tap lies takes registers, which a volume does not leave.
+    if (p.is_matrix || p.is_transposed || grid.split == 1 || (p.is_volume && device.registers <= 128)) return grid;
     for (int groups = 4; groups > 1; --groups) {
         Grid taps = grid;
         taps.split = groups;
         taps.by_taps = true;
+        if (is_unrolled(p, p.taps / groups, device)) continue;
         if (p.taps % groups != 0 || 2 * groups < grid.split || taps.invocations() > max_invocations) continue;
         taps.depth = depth_of(p, taps, device);
         if (bytes_of(p, taps) > device.product_tile_bytes || blocks < taps.step(p)) continue;
@@ -95,7 +108,7 @@ Grid grid_of(const Product& p, const DevicePlan& device, bool may_split = true) 
             const bool fits_little = device.registers <= 128;
             const bool converts = p.is_float && !p.is_fp32;
             const bool finds = (p.is_volume && converts) || (p.is_transposed && (converts || p.inner % 4 != 0));
-            const bool crowded = p.is_wide || (fits_little && (finds || p.sums_rows));
+            const bool crowded = p.is_wide || (fits_little && (finds || p.sums_rows)) || is_unrolled(p, p.taps, device);
             const int rows = !crowded ? 8 : p.is_wide && (p.is_matrix || p.is_transposed) && fits_little ? 2 : 4;
             const Grid grid{x, size / x, rows, p.is_wide ? 1 : static_cast<int>(device.tile_quads), 1, 1};
             if (grid.y > 32) continue;
