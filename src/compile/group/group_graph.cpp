@@ -26,6 +26,22 @@ struct Results {
     std::size_t registers = 0, bindings = 0;
 };
 
+/// Registers of 32 bits that an invocation of a pass with a prologue holds: beside the other sums about as many results
+/// of the prologue as there are of these, until they are multiplied (Mali's compiler spilled MUL and a convolution of
+/// seven pixels).
+std::size_t held_with_prologues(const GroupGraph& fusion, const Group& group) {
+    std::size_t held = 0;
+    const auto add = [&](const KernelPass& pass) {
+        const bool has_one = std::ranges::any_of(pass.operands, [&](const KernelOperand& operand) {
+            return prologue_of(fusion.graph, group, operand) != nullptr;
+        });
+        if (has_one) held = std::max(held, 2 * pass.held_registers);
+    };
+    std::ranges::for_each(group.choice->earlier, add);
+    add(*group.choice);
+    return held;
+}
+
 /// Whether an invocation has the registers of 32 bits that members need at once: GPUs give it at most 255 or 256. Where
 /// they give fewer, a quarter, a guess, is for addresses and functions, and results count too: they are all kept until
 /// the end, which GroupLeaves::registers does not know of results that are read inside as well.
@@ -42,13 +58,7 @@ bool has_registers(const GroupGraph& fusion, const Group& group, const GroupLeav
         return is_float(type) && type != DType::fp32 && !(fusion.device.fast_fp16 && type == DType::fp16);
     });
     const bool reads_apart = !group.choice->aligned && leaves.places > 0;
-    // A prologue's results are kept beside the sums that they are multiplied for, about as many (it spilled MUL and a
-    // convolution of seven pixels).
-    std::size_t held = group.choice->held_registers;
-    if (!group.prologues.empty()) {
-        for (const KernelPass& pass : group.choice->earlier) held = std::max(held, pass.held_registers);
-        held *= 2;
-    }
+    const std::size_t held = std::max(group.choice->held_registers, held_with_prologues(fusion, group));
     return held + members + (rounds ? 24 : 16) + (reads_apart ? 16 : 0) <= registers;
 }
 
