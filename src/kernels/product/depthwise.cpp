@@ -46,14 +46,16 @@ std::optional<KernelChoice> plan_depthwise(const NodeView& view, const DevicePla
 
     // Neighbours share a row of inputs (docs/performance.md, "Row groups and shared rows"), which must stay in
     // registers beside the sums: 16 of them, a guess, and no more than a device has; small outputs need the invocations
-    // more. Channels that feed several outputs are read one by one where these do not lie in one quad; to unpack each
-    // takes registers.
+    // more. Channels that feed several outputs are read one by one where these do not lie in one quad; to unpack each,
+    // or to add it to 48 bits, takes registers.
     const std::int64_t m = g.multiplier;
     const bool one_quad = g.in_channels % 4 == 0 && (m == 2 || m % 4 == 0);
-    const bool unpacks_each = m != 1 && !one_quad && device.has_few_registers() && unpacks(view.in(0).type, device);
+    const bool takes_more =
+        (device.has_few_registers() && unpacks(view.in(0).type, device)) || (wide && device.registers <= 128);
+    const bool takes_each = m != 1 && !one_quad && takes_more;
     const auto fits = [&](std::int64_t pixels) {
-        const std::int64_t held = 4 * ((pixels - 1) * x.stride + x.kernel + pixels + 1);
-        return 8 * held <= (unpacks_each ? 4 : 5) * std::int64_t{device.registers};
+        const std::int64_t sums = pixels * (wide ? 2 : 1), held = 4 * ((pixels - 1) * x.stride + x.kernel + sums + 1);
+        return 8 * held <= (takes_each ? 4 : 5) * std::int64_t{device.registers};
     };
     const auto runs = [&](std::int64_t pixels) { return g.batch * y.out * ((x.out + pixels - 1) / pixels); };
     const auto shares = [&](std::int64_t pixels) {
