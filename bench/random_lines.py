@@ -32,15 +32,15 @@ class Lines:
                                ("",) if kind == "e4m3" else ("", "", " clamp", " sigmoid", " tanh", " add", " mul"))
 
     def window(self, stride, dilation=1, of=WINDOWS):
-        """A kernel, padding and an input that its steps fill."""
+        """A kernel, its padding, an input that its steps fill, and how many pixels it makes."""
         kernel = self.pick(of)
         pad = self.pick((min(kernel) // 2, min(kernel) // 2, 0))
-        out = self.pick(EXTENTS), 0
-        out = out[0], self.pick((out[0], out[0], self.pick(EXTENTS)))
-        sizes = [stride * (n - 1) + dilation * (k - 1) + 1 - 2 * pad for n, k in zip(out, kernel)]
+        high = self.pick(EXTENTS)
+        wide = self.pick((high, high, self.pick(EXTENTS)))
+        sizes = [stride * (n - 1) + dilation * (k - 1) + 1 - 2 * pad for n, k in zip((high, wide), kernel)]
         if min(sizes) < 1:
             return self.window(stride, dilation, of)
-        return kernel, pad, sizes, out[0] * out[1]
+        return kernel, pad, sizes, high * wide
 
     def conv2d(self):
         stride, dilation = self.pick(((1, 1), (1, 1), (1, 1), (2, 1), (2, 1), (3, 1), (1, 2)))
@@ -84,8 +84,8 @@ class Lines:
 
     def pool(self):
         (kh, kw), _, (h, w), _ = self.window(1, of=((2, 2), (3, 3), (5, 5), (7, 7), (1, 3)))
-        return (f"{self.pick(('avg_pool2d', 'max_pool2d'))} {self.pick(('f32', 'f16', 'i8'))} 1x{h}x{w}x{self.pick(CHANNELS)} "
-                f"{kh}x{kw} s1 same")
+        return (f"{self.pick(('avg_pool2d', 'max_pool2d'))} {self.pick(('f32', 'f16', 'i8'))} "
+                f"1x{h}x{w}x{self.pick(CHANNELS)} {kh}x{kw} s1 same")
 
     def shape(self):
         return self.pick(((self.pick(INNER), self.pick(INNER)), (12, self.pick(EXTENTS), self.pick(INNER)),
@@ -97,8 +97,8 @@ class Lines:
         return f"{name} {kind} {'x'.join(map(str, shape))} axis{self.random.randrange(len(shape))}"
 
     def softmax(self):
-        shape = self.shape()
-        return f"softmax {self.pick(('f32', 'f16'))} {'x'.join(map(str, shape))} axis{self.random.randrange(len(shape))}"
+        shape, kind = self.shape(), self.pick(("f32", "f16"))
+        return f"softmax {kind} {'x'.join(map(str, shape))} axis{self.random.randrange(len(shape))}"
 
     def chain(self):
         then = (self.pick(("add", "mul", "sigmoid", "tanh", "exp", "relu6", "sub", "abs", "rsqrt", "erf"))

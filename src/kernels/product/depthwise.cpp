@@ -135,7 +135,8 @@ std::optional<KernelChoice> plan_depthwise_rows(const NodeView& view, const Devi
         return std::nullopt;
     }
     // The weights, the window and the sums, four channels each. Narrow floats, which become fp32 by integer work, take
-    // more: Mali's compiler spilled with nine to thirteen of these quads (of fp32 with eleven), NVIDIA's with 43.
+    // more: Mali's compiler spilled with nine to thirteen of these quads (of fp32 with eleven), NVIDIA's with 43, which
+    // leave RDNA four subgroups.
     const DType type = view.in(0).type;
     const bool converts = is_small_float(type) && !sums_halves(view, g, device);
     const bool takes_apart = unpacks(type, device) || type == DType::bf16;

@@ -33,8 +33,8 @@ std::int64_t bytes_of(const Product& p, const Grid& grid) {
     return (p.is_half ? 8 : 16) * grid.split * tiles + 16 * (grid.split - 1) * grid.x * grid.y * grid.quads;
 }
 
-/// Whether a compiler makes the turns of a loop over so many taps at once, and few registers are left: Intel's do of
-/// two.
+/// Whether a compiler may make all turns of a loop over so many taps at once, which 128 registers do not hold: Intel's
+/// do of two.
 bool is_unrolled(const Product& p, std::int64_t taps, const DevicePlan& device) {
     return !p.is_matrix && taps == 2 && device.registers <= 128;
 }
@@ -54,7 +54,7 @@ int depth_of(const Product& p, Grid grid, const DevicePlan& device) {
         // Elements of a transposed convolution's blocks that are no whole quads have places of their own, which take
         // registers: two loads at most.
         if (p.is_transposed && p.inner % 4 != 0 && depth * grid.rows > 2 * grid.x && device.registers <= 128) continue;
-        // Rows of a convolution have places and bits of padding of their own: four loads of them at most.
+        // Rows of a convolution have places and bits of padding of their own: four loads of them at most, or two.
         const int loads = is_unrolled(p, p.taps, device) ? 2 : 4;
         if (!p.is_matrix && depth > 1 && depth * grid.rows > loads * grid.x && device.registers <= 128) continue;
         // A step waits twice for all invocations, which is about what two of its loads cost. Where taps are less than a
